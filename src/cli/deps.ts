@@ -1,0 +1,82 @@
+/** What main hands the command-line programs. They know no store and no gateway. */
+import type { LoadedConfig } from '../../config/load.ts';
+import type { PluginFacts } from '../contract/plugin.ts';
+import type { LogLevel } from '../lib/log.ts';
+
+export interface GlobalOptions {
+  home: string;
+  logLevel: LogLevel | undefined;
+}
+
+export interface ChatOptions extends GlobalOptions {
+  /** One turn with this text and then the end; absent: interactive. */
+  query?: string;
+  toolsets?: string[];
+  model?: string;
+  resume?: string;
+  continue: boolean;
+  pluginDirs: string[];
+  json: boolean;
+}
+
+export interface ToolFacts {
+  name: string;
+  toolset: string;
+  description: string;
+  /** Null when it is offered; otherwise why it is not. */
+  absent: string | null;
+}
+
+export interface SessionFacts {
+  id: string;
+  title: string;
+  platform: string;
+  startedAt: number;
+  lastActiveAt: number;
+  turns: number;
+}
+
+/** A home opened for looking at: plugins loaded, nothing listening, nothing recovered. */
+export interface Inspection {
+  plugins(): PluginFacts[];
+  tools(platform: string): Promise<ToolFacts[]>;
+  warnings(): string[];
+  sessions(limit: number): Promise<SessionFacts[]>;
+  outbox(): Promise<OutboxFacts[]>;
+  close(): Promise<void>;
+}
+
+export interface OutboxFacts {
+  id: number;
+  state: string;
+  address: string;
+  text: string;
+  attempts: number;
+  error: string | null;
+  createdAt: number;
+}
+
+export interface PluginCli {
+  name: string;
+  help: string;
+  plugin: string;
+  setupFn?(command: unknown): void;
+  handlerFn(args: Record<string, unknown>): unknown;
+}
+
+export interface CliDeps {
+  stdout(text: string): void;
+  stderr(text: string): void;
+  env: Record<string, string | undefined>;
+  version: string;
+  /** The configuration as a start would see it, or as if the file held `text`. Rejects with CONFIG_INVALID. */
+  loadConfig(options: GlobalOptions, text?: string): Promise<LoadedConfig>;
+  /** Each resolves with an exit code. */
+  runDaemon(options: GlobalOptions & { pluginDirs: string[] }): Promise<number>;
+  runChat(options: ChatOptions): Promise<number>;
+  inspect(options: GlobalOptions & { pluginDirs: string[] }): Promise<Inspection>;
+  /** Loads plugins only to learn their commands. */
+  pluginCommands(options: GlobalOptions): Promise<PluginCli[]>;
+  /** A call to the running daemon's HTTP API with the home's key; rejects with a HermesError when none runs. */
+  callDaemon(options: GlobalOptions, method: string, path: string, body?: unknown): Promise<unknown>;
+}
