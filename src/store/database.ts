@@ -1,0 +1,163 @@
+/**
+ * Opens state.db and gives the one writer. No other code opens the file: reading it beside SQLite drops SQLite's locks.
+ *
+ * write(operation) -> queued -> one flush per tick: BEGIN IMMEDIATE, a savepoint per operation, COMMIT -> promises resolve.
+ * Many messages of one tick so share one fsync. An operation that throws undoes itself alone; a failed COMMIT fails all.
+ */
+import { existsSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { HermesError, toMessage } from '../contract/errors.ts';
+import { migrations } from './migrations/index.ts';
+
+export interface StoreDatabase {
+  /** For reads; synchronous, and only inside the store room. */
+  readonly sql: Database.Database;
+  /**
+   * Runs `operation` inside the next transaction and resolves with its result after the commit. The operation must be
+   * synchronous. Rejects with STORE_UNAVAILABLE when SQLite cannot write (disk full, read-only, locked for 5 s).
+   */
+  write<T>(operation: () => T): Promise<T>;
+  /** Flushes what is queued and closes. Later writes reject. */
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  path: string;
+  /** Ran inside every transaction just before its COMMIT; tests make it throw. */
+  beforeCommit?: () => void;
+}
+
+/** Throws HermesError STORE_TOO_NEW, STORE_CORRUPT or STORE_UNAVAILABLE. */
+export function openDatabase({ path, beforeCommit }: OpenOptions): StoreDatabase {
+  const isNew = !existsSync(path);
+  const sql = openChecked(path);
+  migrate(sql, path, isNew);
+  return createWriter(sql, beforeCommit ?? (() => {}));
+}
+
+/** Oldest SQLite without the WAL-reset defect of 3.7.0 to 3.51.2 (sqlite.org/wal.html). */
+const oldestSqlite = [3, 51, 3];
+const checkedBytes = 50 * 1024 * 1024;
+
+function openChecked(path: string): Database.Database {
+  let sql: Database.Database | undefined;
+  try {
+    sql = new Database(path, { timeout: 5000 });
+    sql.pragma('journal_mode = WAL');
+    // The library is built with WAL meaning synchronous=NORMAL, which can lose a confirmed row at a power cut.
+    sql.pragma('synchronous = FULL');
+    sql.pragma('foreign_keys = ON');
+    sql.pragma('journal_size_limit = 67108864');
+    if (sql.pragma('synchronous', { simple: true }) !== 2) throw new Error('synchronous=FULL did not take effect');
+    const version = String(sql.prepare('SELECT sqlite_version()').pluck().get());
+    if (isOlder(version.split('.').map(Number), oldestSqlite)) throw new Error(`SQLite ${version} is too old; 3.51.3 is needed`);
+    // A large file is not checked at every start: the check reads all of it.
+    const verdict = statSync(path).size < checkedBytes ? sql.pragma('quick_check(1)', { simple: true }) : 'ok';
+    if (verdict !== 'ok') throw new HermesError('STORE_CORRUPT', corruptText(path, String(verdict)));
+    return sql;
+  } catch (thrown) {
+    sql?.close();
+    if (thrown instanceof HermesError) throw thrown;
+    if (isCode(thrown, 'SQLITE_CORRUPT') || isCode(thrown, 'SQLITE_NOTADB'))
+      throw new HermesError('STORE_CORRUPT', corruptText(path, toMessage(thrown)), { cause: thrown });
+    throw new HermesError('STORE_UNAVAILABLE', `${path} cannot be opened: ${toMessage(thrown)}`, { cause: thrown });
+  }
+}
+
+const corruptText = (path: string, why: string) =>
+  `${path} is damaged (${why}). Nothing was changed. Stop the program, copy the file and its -wal file away, and restore a backup or start without them.`;
+
+function isOlder(version: number[], than: number[]): boolean {
+  for (const [index, wanted] of than.entries()) {
+    const part = version[index] ?? 0;
+    if (part !== wanted) return part < wanted;
+  }
+  return false;
+}
+
+function migrate(sql: Database.Database, path: string, isNew: boolean): void {
+  const reached = Number(sql.pragma('user_version', { simple: true }));
+  if (reached > migrations.length)
+    throw new HermesError(
+      'STORE_TOO_NEW',
+      `${path} has schema ${reached}, this program knows ${migrations.length}. Install the newer version again.`,
+    );
+  if (reached === migrations.length) return;
+  if (!isNew && reached > 0) sql.exec(`VACUUM INTO '${`${path}.before-${migrations.length}`.replaceAll("'", "''")}'`);
+  const run = sql.transaction(() => {
+    for (const step of migrations.slice(Number(sql.pragma('user_version', { simple: true })))) sql.exec(step);
+    sql.pragma(`user_version = ${migrations.length}`);
+  });
+  run.immediate();
+}
+
+interface Queued {
+  operation: () => unknown;
+  resolve: (value: unknown) => void;
+  reject: (reason: unknown) => void;
+}
+
+function createWriter(sql: Database.Database, beforeCommit: () => void): StoreDatabase {
+  let queue: Queued[] = [];
+  let isClosed = false;
+  const begin = sql.prepare('BEGIN IMMEDIATE');
+  const commit = sql.prepare('COMMIT');
+  const save = sql.prepare('SAVEPOINT operation');
+  const release = sql.prepare('RELEASE operation');
+
+  const flush = () => {
+    const batch = queue;
+    queue = [];
+    if (batch.length === 0) return;
+    const settled: (() => void)[] = [];
+    try {
+      begin.run();
+      for (const item of batch) settled.push(attempt(item));
+      beforeCommit();
+      commit.run();
+    } catch (thrown) {
+      if (sql.inTransaction) sql.exec('ROLLBACK');
+      const reason = new HermesError('STORE_UNAVAILABLE', `The database cannot be written: ${toMessage(thrown)}`, { cause: thrown });
+      for (const item of batch) item.reject(reason);
+      return;
+    }
+    for (const settle of settled) settle();
+  };
+
+  const attempt = (item: Queued): (() => void) => {
+    save.run();
+    try {
+      const value = item.operation();
+      release.run();
+      return () => item.resolve(value);
+    } catch (thrown) {
+      // SQLite rolls the whole transaction back by itself on faults such as a full disk: then nothing can be saved.
+      if (!sql.inTransaction) throw thrown;
+      sql.exec('ROLLBACK TO operation; RELEASE operation');
+      const isSqlite = thrown instanceof Database.SqliteError && !thrown.code.startsWith('SQLITE_CONSTRAINT');
+      if (isSqlite) throw thrown;
+      return () => item.reject(thrown);
+    }
+  };
+
+  return {
+    sql,
+    write<T>(operation: () => T) {
+      if (isClosed) return Promise.reject(new HermesError('STORE_UNAVAILABLE', 'The database is closed: the program is stopping.'));
+      return new Promise<T>((resolve, reject) => {
+        if (queue.length === 0) setImmediate(flush);
+        queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
+      });
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      flush();
+      sql.close();
+    },
+  };
+}
+
+function isCode(thrown: unknown, code: string): boolean {
+  return thrown instanceof Database.SqliteError && thrown.code.startsWith(code);
+}

@@ -1,0 +1,4 @@
+/** Migrations in order; the database's user_version is the number of those that have run. Never edit one that was released. */
+import { initial } from './001-initial.ts';
+
+export const migrations: readonly string[] = [initial];

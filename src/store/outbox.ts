@@ -1,0 +1,237 @@
+/**
+ * The outbox: one row per part of a reply, for ever. A part belongs to an origin (a turn, a command ...) and is unique in it,
+ * so that no retry makes a second row.
+ *
+ * waiting -> attempting (committed before the call) -> sent | waiting again | unknown | dead. A streamed preview is a row too:
+ * preview -> waiting with its final text, which is then an edit of the message that already stands.
+ */
+import type { Address, OutboundPart } from '../contract/message.ts';
+import type { StoreDatabase } from './database.ts';
+
+export type PartState = 'preview' | 'waiting' | 'attempting' | 'sent' | 'unknown' | 'dead' | 'dropped';
+export type MaybeSent = 'no' | 'died' | 'lost';
+export type PartPayload = Omit<OutboundPart, 'idempotencyKey'>;
+
+export interface Origin {
+  kind: 'turn' | 'command' | 'plugin' | 'cron' | 'notice';
+  id: string;
+  sessionId: string | null;
+  turnId: string | null;
+}
+
+export interface NewPart {
+  origin: Origin;
+  part: number;
+  payload: PartPayload;
+}
+
+export interface PartRow {
+  id: number;
+  origin: Origin['kind'];
+  originId: string;
+  part: number;
+  sessionId: string | null;
+  turnId: string | null;
+  payload: PartPayload;
+  state: PartState;
+  /** Whether an earlier attempt may have had an effect: the process died in it, or the platform's answer was lost. */
+  maybeSent: MaybeSent;
+  attempts: number;
+  firstTryAt: number | null;
+  nextTryAt: number;
+  messageId: string | null;
+  error: string | null;
+  createdAt: number;
+}
+
+export type PartClaim = { part: PartRow } | { part: null; at: number | null };
+
+/** What an attempt left behind. */
+export type Settlement =
+  | { state: 'sent'; messageId: string }
+  | { state: 'waiting'; nextTryAt: number; error: string; limited: boolean; isLost?: boolean; forgetMessage?: boolean }
+  | { state: 'unknown' | 'dead'; error: string };
+
+export interface Outbox {
+  add(parts: NewPart[], now: number): Promise<void>;
+  /** The oldest part of the chat that still has to go out, if its time has come; earlier ones hold later ones back. */
+  claim(platform: string, chat: string, now: number): Promise<PartClaim>;
+  settle(id: number, settlement: Settlement, now: number): Promise<void>;
+  /** Opens a preview row before its first message is sent. Resolves with its id, or the row that a death left behind. */
+  openPreview(part: NewPart, now: number): Promise<PartRow>;
+  previewSent(id: number, messageId: string): Promise<void>;
+  /** The streamed part gets its final text and is delivered like any other, as an edit where a message stands. */
+  closePreview(id: number, payload: PartPayload): Promise<void>;
+  ofOrigin(kind: Origin['kind'], id: string): PartRow[];
+  /** Chats with parts to deliver: at start, and what the platform's limit holds until when. */
+  openChats(now: number): { platform: string; chat: string; limitedUntil: number | null }[];
+  /** After a death: parts in flight wait again and are marked as maybe sent. */
+  recover(): Promise<void>;
+  /** Parts of a session that did not arrive and of which the agent has not been told; they count as told from now on. */
+  takeUntold(sessionId: string): Promise<PartRow[]>;
+  list(states: PartState[], limit: number): PartRow[];
+  /** A dead part is tried anew, or given up. False when there is no such dead part. */
+  retry(id: number, now: number): Promise<PartRow | null>;
+  drop(id: number, now: number): Promise<PartRow | null>;
+  /** Parts that wait for a chat that now has another id. */
+  migrateChat(platform: string, from: string, to: string): Promise<void>;
+  counts(): Record<string, number>;
+  prune(before: number): Promise<number>;
+}
+
+interface Raw {
+  id: number;
+  origin: Origin['kind'];
+  origin_id: string;
+  part: number;
+  session_id: string | null;
+  turn_id: string | null;
+  payload: string;
+  state: PartState;
+  maybe_sent: number;
+  attempts: number;
+  first_try_at: number | null;
+  next_try_at: number;
+  message_id: string | null;
+  error: string | null;
+  created_at: number;
+}
+
+export function createOutbox(db: StoreDatabase): Outbox {
+  const { sql, write } = db;
+  const insert = createPartInsert(db);
+  const byId = sql.prepare('SELECT * FROM outbox WHERE id = ?');
+  const head = sql.prepare("SELECT * FROM outbox WHERE platform = ? AND chat = ? AND state IN ('waiting', 'attempting') ORDER BY id LIMIT 1");
+  const attempt = sql.prepare(
+    "UPDATE outbox SET state = 'attempting', attempts = attempts + 1, first_try_at = coalesce(first_try_at, ?) WHERE id = ?",
+  );
+  const sent = sql.prepare("UPDATE outbox SET state = 'sent', message_id = ?, error = NULL, done_at = ? WHERE id = ?");
+  const again = sql.prepare(
+    `UPDATE outbox SET state = 'waiting', next_try_at = @at, error = @error, limited = @limited,
+       maybe_sent = max(maybe_sent, @maybe), message_id = iif(@forget, NULL, message_id) WHERE id = @id`,
+  );
+  const gaveUp = sql.prepare('UPDATE outbox SET state = ?, error = ?, done_at = ? WHERE id = ?');
+  const ofOrigin = sql.prepare('SELECT * FROM outbox WHERE origin = ? AND origin_id = ? ORDER BY part');
+  const onePart = sql.prepare('SELECT * FROM outbox WHERE origin = ? AND origin_id = ? AND part = ?');
+  const setMessage = sql.prepare("UPDATE outbox SET message_id = ?, attempts = 1 WHERE id = ?");
+  const finalise = sql.prepare("UPDATE outbox SET state = 'waiting', payload = ?, next_try_at = 0 WHERE id = ?");
+  const open = sql.prepare(
+    `SELECT platform, chat, max(iif(limited AND next_try_at > @now, next_try_at, NULL)) AS limitedUntil FROM outbox
+     WHERE state IN ('waiting', 'attempting') GROUP BY platform, chat`,
+  );
+  const inFlight = sql.prepare("UPDATE outbox SET state = 'waiting', maybe_sent = max(maybe_sent, 1) WHERE state = 'attempting'");
+  const untold = sql.prepare("SELECT * FROM outbox WHERE session_id = ? AND state IN ('unknown', 'dead') AND told = 0 ORDER BY id");
+  const tell = sql.prepare('UPDATE outbox SET told = 1 WHERE id = ?');
+  const inStates = sql.prepare('SELECT * FROM outbox WHERE instr(?, state) > 0 ORDER BY id DESC LIMIT ?');
+  const revive = sql.prepare(
+    "UPDATE outbox SET state = 'waiting', attempts = 0, first_try_at = NULL, next_try_at = ?, done_at = NULL WHERE id = ? AND state = 'dead'",
+  );
+  const dropRow = sql.prepare("UPDATE outbox SET state = 'dropped', done_at = ? WHERE id = ? AND state = 'dead'");
+  const moving = sql.prepare("SELECT * FROM outbox WHERE platform = ? AND chat = ? AND state IN ('waiting', 'attempting', 'preview')");
+  const move = sql.prepare('UPDATE outbox SET chat = ?, payload = ? WHERE id = ?');
+  const count = sql.prepare('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+  const remove = sql.prepare("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE done_at < ? AND state <> 'dead' ORDER BY done_at LIMIT 500)");
+
+  const find = (id: number) => toPart(byId.get(id) as Raw);
+
+  return {
+    add: (parts, now) =>
+      write(() => {
+        for (const part of parts) insert(part, 'waiting', now);
+      }),
+
+    claim: (platform, chat, now) =>
+      write((): PartClaim => {
+        const raw = head.get(platform, chat) as Raw | undefined;
+        if (!raw || raw.state === 'attempting') return { part: null, at: null };
+        if (raw.next_try_at > now) return { part: null, at: raw.next_try_at };
+        attempt.run(now, raw.id);
+        return { part: find(raw.id) };
+      }),
+
+    settle: (id, settlement, now) =>
+      write(() => {
+        if (settlement.state === 'sent') sent.run(settlement.messageId, now, id);
+        else if (settlement.state === 'waiting')
+          again.run({
+            id,
+            at: settlement.nextTryAt,
+            error: settlement.error,
+            limited: Number(settlement.limited),
+            maybe: settlement.isLost ? 2 : 0,
+            forget: Number(settlement.forgetMessage ?? false),
+          });
+        else gaveUp.run(settlement.state, settlement.error, now, id);
+      }),
+
+    openPreview: (part, now) =>
+      write(() => {
+        insert(part, 'preview', now);
+        return toPart(onePart.get(part.origin.kind, part.origin.id, part.part) as Raw);
+      }),
+    previewSent: (id, messageId) => write(() => void setMessage.run(messageId, id)),
+    closePreview: (id, payload) => write(() => void finalise.run(JSON.stringify(payload), id)),
+    ofOrigin: (kind, id) => (ofOrigin.all(kind, id) as Raw[]).map(toPart),
+    openChats: (now) => open.all({ now }) as ReturnType<Outbox['openChats']>,
+    recover: () => write(() => void inFlight.run()),
+    takeUntold: (sessionId) => {
+      // Most sessions have none, and a read is cheaper than a transaction.
+      if (untold.get(sessionId) === undefined) return Promise.resolve([]);
+      return write(() => {
+        const rows = untold.all(sessionId) as Raw[];
+        for (const raw of rows) tell.run(raw.id);
+        return rows.map(toPart);
+      });
+    },
+    list: (states, limit) => (inStates.all(states.join(','), limit) as Raw[]).map(toPart),
+    retry: (id, now) => write(() => (revive.run(now, id).changes ? find(id) : null)),
+    drop: (id, now) => write(() => (dropRow.run(now, id).changes ? find(id) : null)),
+    migrateChat: (platform, from, to) =>
+      write(() => {
+        for (const raw of moving.all(platform, from) as Raw[]) {
+          const { payload } = toPart(raw);
+          move.run(to, JSON.stringify({ ...payload, address: { ...payload.address, chat: to } }), raw.id);
+        }
+      }),
+    counts: () => Object.fromEntries((count.all() as { state: string; n: number }[]).map(({ state, n }) => [state, n])),
+    prune: (before) => write(() => remove.run(before).changes),
+  };
+}
+
+/** Adds one part unless its origin already has it; for use inside a transaction. */
+export function createPartInsert({ sql }: StoreDatabase): (part: NewPart, state: 'waiting' | 'preview', now: number) => void {
+  const statement = sql.prepare(
+    `INSERT INTO outbox (origin, origin_id, part, session_id, turn_id, platform, chat, payload, state, created_at)
+     VALUES (@kind, @id, @part, @sessionId, @turnId, @platform, @chat, @payload, @state, @now)
+     ON CONFLICT (origin, origin_id, part) DO NOTHING`,
+  );
+  return ({ origin, part, payload }, state, now) => {
+    const { platform, chat } = payload.address;
+    statement.run({ ...origin, part, platform, chat, payload: JSON.stringify(payload), state, now });
+  };
+}
+
+/** `PLATFORM:CHAT` or `PLATFORM:CHAT:THREAD`, for people. */
+export function formatAddress({ platform, chat, thread }: Address): string {
+  return thread ? `${platform}:${chat}:${thread}` : `${platform}:${chat}`;
+}
+
+function toPart(raw: Raw): PartRow {
+  return {
+    id: raw.id,
+    origin: raw.origin,
+    originId: raw.origin_id,
+    part: raw.part,
+    sessionId: raw.session_id,
+    turnId: raw.turn_id,
+    payload: JSON.parse(raw.payload) as PartPayload,
+    state: raw.state,
+    maybeSent: (['no', 'died', 'lost'] as const)[raw.maybe_sent] ?? 'no',
+    attempts: raw.attempts,
+    firstTryAt: raw.first_try_at,
+    nextTryAt: raw.next_try_at,
+    messageId: raw.message_id,
+    error: raw.error,
+    createdAt: raw.created_at,
+  };
+}
