@@ -1,0 +1,187 @@
+/**
+ * From the outbox to the platform: one drain per chat, in order, paced and retried by one table, given up only aloud.
+ *
+ * claim (attempting, committed) -> send or edit -> toSettlement() -> settle (committed). A part that waits holds back the later
+ * ones of its chat and nobody else's.
+ */
+import { toMessage } from '../contract/errors.ts';
+import type { Adapter, SendOutcome } from '../contract/adapter.ts';
+import type { Hooks } from '../contract/plugin.ts';
+import type { Log } from '../contract/log.ts';
+import { createKeyedLoop } from '../lib/keyed-loop.ts';
+import type { Outbox, PartRow, Settlement } from '../store/outbox.ts';
+import type { Gates } from './gates.ts';
+
+export interface Delivery {
+  /** There is something to send to this chat. */
+  kick(platform: string, chat: string): void;
+  /** Begins to deliver, with everything that a former process left. */
+  open(): void;
+  /** Lets calls in flight end, then stops. */
+  close(): Promise<void>;
+}
+
+export interface DeliveryOptions {
+  outbox: Outbox;
+  gates: Gates;
+  adapterOf(platform: string): Adapter | undefined;
+  hooks: Hooks;
+  log: Log;
+  now(): number;
+  random(): number;
+  crash(label: string): void;
+  /** A part was given up, or may never have arrived. */
+  onTrouble(part: PartRow, state: 'dead' | 'unknown', error: string): void;
+  /** The chat lives at another id; sessions and waiting parts have to move before the next attempt. */
+  onMoved(platform: string, from: string, to: string): Promise<void>;
+}
+
+const callMs = 15_000;
+const uploadMs = 120_000;
+/** Chats delivered to at once. */
+const maxChats = 64;
+
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { outbox, gates, adapterOf, hooks, log, now, crash } = options;
+
+  const loop = createKeyedLoop({
+    maxRunning: maxChats,
+    now,
+    log,
+    async step(key) {
+      const [platform = '', chat = ''] = splitKey(key);
+      const limited = gates.limitedFor({ platform, chat });
+      if (limited > 0) return { at: now() + limited };
+      const claim = await outbox.claim(platform, chat, now());
+      if (!claim.part) return claim.at === null ? 'idle' : { at: claim.at };
+      await deliver(claim.part);
+      return 'again';
+    },
+  });
+
+  const deliver = async (part: PartRow) => {
+    crash('part_attempting');
+    const outcome = await attempt(part, adapterOf(part.payload.address.platform));
+    crash('part_answered');
+    const { platform, chat } = part.payload.address;
+    const isIdempotent = adapterOf(platform)?.isIdempotent ?? false;
+    const limitedUntil = outcome.status === 'rate_limited' ? gates.limit({ platform, chat }, outcome.scope, outcome.retryAfterMs) : 0;
+    const settlement = toSettlement(part, outcome, { now: now(), random: options.random, isIdempotent, limitedUntil });
+    if (outcome.status === 'permanent' && outcome.targetGone) gates.noteGone(part.payload.address);
+    if (outcome.status === 'moved') await options.onMoved(platform, chat, outcome.chat);
+    await outbox.settle(part.id, settlement, now());
+    crash('part_settled');
+    if (outcome.status === 'moved') loop.wake(toKey(platform, outcome.chat));
+    report(part, settlement);
+  };
+
+  const attempt = async (part: PartRow, adapter: Adapter | undefined): Promise<SendOutcome> => {
+    if (!adapter?.send) return { status: 'transient', error: 'the platform is not available' };
+    const { text } = part.payload;
+    const marked = part.maybeSent === 'lost' && !part.messageId && !adapter.isIdempotent ? `${text}\n\n${repeatMark}` : text;
+    const outbound = { ...part.payload, text: marked, idempotencyKey: `hg${part.id}` };
+    const limitMs = part.payload.media ? uploadMs : callMs;
+    const signal = AbortSignal.timeout(limitMs);
+    const call = part.messageId && adapter.edit ? adapter.edit(part.messageId, outbound, signal) : adapter.send(outbound, signal);
+    return within(call, limitMs + 1000);
+  };
+
+  const report = (part: PartRow, settlement: Settlement) => {
+    if (settlement.state === 'waiting') {
+      log.warn('a part was not delivered yet', { part: part.id, platform: part.payload.address.platform, error: settlement.error, again: settlement.nextTryAt - now() });
+      return;
+    }
+    const error = settlement.state === 'sent' ? null : settlement.error;
+    if (settlement.state !== 'sent') options.onTrouble(part, settlement.state, settlement.error);
+    if (!hooks.has('on_delivery')) return;
+    void hooks.fire('on_delivery', {
+      session_id: part.sessionId,
+      turn_id: part.turnId,
+      platform: part.payload.address.platform,
+      chat: part.payload.address.chat,
+      part: part.part,
+      status: settlement.state === 'dead' ? 'failed' : settlement.state,
+      error,
+    });
+  };
+
+  return {
+    kick: (platform, chat) => loop.wake(toKey(platform, chat)),
+    open() {
+      for (const { platform, chat, limitedUntil } of outbox.openChats(now())) {
+        if (limitedUntil !== null) gates.limitUntil({ platform, chat }, limitedUntil);
+        loop.wake(toKey(platform, chat));
+      }
+      loop.open();
+    },
+    close: () => loop.close(),
+  };
+}
+
+/** Said under a text that is sent a second time because nobody knows whether the first arrived. */
+const repeatMark = '(may be a repeat)';
+
+interface SettleEnv {
+  now: number;
+  random: () => number;
+  isIdempotent: boolean;
+  limitedUntil: number;
+}
+
+const quickTries = 5;
+const slowTryMs = 5 * 60_000;
+const giveUpMs = 3600_000;
+const giveUpLimitedMs = 6 * 3600_000;
+
+/**
+ * The table of SPEC section 10. Transient: 5 tries after 1, 2, 4, 8 and 16 s, then every 5 minutes for an hour at least.
+ * Limited: what the platform says plus 10 %. Unknown: resent at once and marked, a second time it stays unknown, unless the
+ * platform itself drops repeats. Permanent: never again.
+ */
+export function toSettlement(part: PartRow, outcome: SendOutcome, env: SettleEnv): Settlement {
+  const age = env.now - (part.firstTryAt ?? env.now);
+  const retry = (error: string): Settlement => {
+    if (part.attempts > quickTries && age >= giveUpMs) return { state: 'dead', error };
+    const waitMs = part.attempts > quickTries ? slowTryMs : 1000 * 2 ** (part.attempts - 1);
+    return { state: 'waiting', nextTryAt: env.now + Math.round(waitMs * (0.8 + 0.4 * env.random())), error, limited: false };
+  };
+  switch (outcome.status) {
+    case 'sent':
+      return { state: 'sent', messageId: outcome.messageId };
+    case 'rate_limited':
+      if (age >= giveUpLimitedMs) return { state: 'dead', error: 'the platform limited this chat for too long' };
+      return { state: 'waiting', nextTryAt: env.limitedUntil, error: 'rate limited', limited: true };
+    case 'transient':
+      return retry(outcome.error);
+    case 'unknown': {
+      // An edit may be repeated freely: it puts the same text in the same place.
+      if (part.messageId || env.isIdempotent) return retry(outcome.error);
+      if (part.maybeSent === 'lost') return { state: 'unknown', error: outcome.error };
+      return { state: 'waiting', nextTryAt: env.now, error: outcome.error, limited: false, isLost: true };
+    }
+    case 'edit_gone':
+      return { state: 'waiting', nextTryAt: env.now, error: outcome.error, limited: false, forgetMessage: true };
+    case 'moved':
+      return { state: 'waiting', nextTryAt: env.now, error: `moved to ${outcome.chat}`, limited: false };
+    case 'permanent':
+      return { state: 'dead', error: outcome.error };
+  }
+}
+
+/** An adapter has to end by itself; one that does not must not hold its chat for ever. */
+async function within(call: Promise<SendOutcome>, ms: number): Promise<SendOutcome> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<SendOutcome>((resolve) => {
+    timer = setTimeout(() => resolve({ status: 'unknown', error: 'the call did not end in time' }), ms);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } catch (thrown) {
+    return { status: 'unknown', error: toMessage(thrown) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const toKey = (platform: string, chat: string) => `${platform}\n${chat}`;
+const splitKey = (key: string) => key.split('\n', 2);

@@ -1,0 +1,79 @@
+/**
+ * One turn at a time per session key. The inbox is the queue; a lane only knows that its key is running, and asks for the next
+ * claim when the last one has ended. Live traffic, recovery, retries and scheduled work all come in by wake().
+ */
+import { toMessage } from '../contract/errors.ts';
+import type { Log } from '../contract/log.ts';
+import { createKeyedLoop, type KeyedLoop } from '../lib/keyed-loop.ts';
+import type { Claim, InboxRow } from '../store/inbox.ts';
+
+export type Claimed = [InboxRow, ...InboxRow[]];
+
+export interface LanesOptions {
+  claim(lane: string): Promise<Claim>;
+  /** Runs the rows to their end. A rejection is logged; the rows are the callee's to end. */
+  run(rows: Claimed): Promise<void>;
+  /** Called before rows run alone, committed before they do. */
+  markAlone(rows: Claimed): Promise<void>;
+  /** Lanes running at once. */
+  maxRunning: number;
+  log: Log;
+  now(): number;
+}
+
+/** A message in which the process died this often runs while nothing else does; dying then, it is the culprit. */
+const deathsBeforeAlone = 2;
+
+export function createLanes({ claim, run, markAlone, maxRunning, log, now }: LanesOptions): KeyedLoop {
+  const gate = createGate();
+  const runGated = async (rows: Claimed) => {
+    const isSuspect = rows.some((row) => row.deaths >= deathsBeforeAlone);
+    const leave = await (isSuspect ? gate.alone() : gate.shared());
+    try {
+      if (isSuspect) await markAlone(rows);
+      await run(rows);
+    } catch (thrown) {
+      log.error('a message ended by a fault inside the program', { lane: rows[0].lane, error: toMessage(thrown) });
+    } finally {
+      leave();
+    }
+  };
+  return createKeyedLoop({
+    maxRunning,
+    log,
+    now,
+    async step(lane) {
+      const claimed = await claim(lane);
+      if (!claimed.rows) return claimed.at === null ? 'idle' : { at: claimed.at };
+      await runGated(claimed.rows);
+      return 'again';
+    },
+  });
+}
+
+/** Many may be inside together, or one alone. Who waits to be alone is let in before later comers. */
+function createGate() {
+  let inside = 0;
+  let isAlone = false;
+  const queue: { wantsAlone: boolean; enter: () => void }[] = [];
+  const admit = () => {
+    for (let next = queue[0]; next; next = queue[0]) {
+      if (isAlone || (next.wantsAlone && inside > 0)) return;
+      queue.shift();
+      inside += 1;
+      isAlone = next.wantsAlone;
+      next.enter();
+    }
+  };
+  const leave = () => {
+    inside -= 1;
+    isAlone = false;
+    admit();
+  };
+  const enter = (wantsAlone: boolean) =>
+    new Promise<() => void>((resolve) => {
+      queue.push({ wantsAlone, enter: () => resolve(leave) });
+      admit();
+    });
+  return { shared: () => enter(false), alone: () => enter(true) };
+}

@@ -1,0 +1,24 @@
+/** Shows "typing" while a turn runs: at once, then every 4 s, never into a rate limit, never after the end. */
+import type { Adapter } from '../contract/adapter.ts';
+import type { Address } from '../contract/message.ts';
+import type { Gates } from './gates.ts';
+
+const everyMs = 4000;
+/** A turn that ends this soon shows its answer before anybody could have seen the sign. */
+const firstMs = 150;
+
+export function keepTyping(adapter: Adapter | undefined, address: Address, gates: Gates): { stop(): void } {
+  if (!adapter?.typing) return { stop() {} };
+  const over = new AbortController();
+  const show = () => {
+    if (!gates.isShut(address)) void adapter.typing?.(address, over.signal).catch(() => {});
+    timer = setTimeout(show, everyMs);
+  };
+  let timer = setTimeout(show, firstMs);
+  return {
+    stop() {
+      clearTimeout(timer);
+      over.abort();
+    },
+  };
+}
