@@ -13,8 +13,8 @@ export interface CommandCall {
   session: Session | null;
 }
 
-/** The reply as Markdown; or a text to run as a turn instead of a reply; or nothing to say. */
-export type CommandResult = string | { run: string } | null;
+/** A reply, as plain text (columns and marks stay as they are) or Markdown; a text to run as a turn instead; or nothing to say. */
+export type CommandResult = { plain: string } | { markdown: string } | { run: string } | null;
 
 export interface Command {
   name: string;
@@ -22,7 +22,8 @@ export interface Command {
   description: string;
   /** Runs at once, beside a running turn. */
   isControl?: boolean;
-  run(call: CommandCall): Promise<CommandResult> | CommandResult;
+  /** A bare string is plain text. */
+  run(call: CommandCall): Promise<CommandResult | string> | CommandResult | string;
 }
 
 /**

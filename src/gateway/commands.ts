@@ -37,10 +37,13 @@ export function createCommands(deps: CommandDeps): { list(): Command[]; run(call
 
   const run = async (call: CommandCall): Promise<CommandResult> => {
     const command = findCommand(list(), call.name);
-    if (command) return command.run(call);
+    if (command) {
+      const result = await command.run(call);
+      return typeof result === 'string' ? { plain: result } : result;
+    }
     const skill = findCommand(deps.skills(), call.name);
     if (skill) return { run: `Use the skill ${skill.name}: read it with skill_view and follow it.${call.args ? `\n\n${call.args}` : ''}` };
-    return `Unknown command: /${call.name}. /help lists what there is.`;
+    return { plain: `Unknown command: /${call.name}. /help lists what there is.` };
   };
   return { list, run, isControl: (name) => findCommand(own, name)?.isControl ?? false };
 }
@@ -163,7 +166,8 @@ function toCommand({ name, description, handler }: PluginCommand): Command {
           sender: { id: sender.id, name: sender.name },
           chat: { id: address.chat, type: chatType, thread: address.thread ?? null },
         });
-        return typeof reply === 'string' ? reply : reply === undefined || reply === null ? null : JSON.stringify(reply);
+        if (reply === undefined || reply === null || reply === '') return null;
+        return { markdown: typeof reply === 'string' ? reply : JSON.stringify(reply) };
       } catch (thrown) {
         return `/${name} failed: ${toMessage(thrown)}`;
       }

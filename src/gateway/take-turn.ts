@@ -101,18 +101,20 @@ export function createTakeTurn(deps: TakeTurnDeps): (rows: Claimed) => Promise<v
         sender_id: message.sender.id,
       });
     const result = await deps.runCommand({ ...command, message, lane, session, owner: deps.toOwner(message) });
-    if (result !== null && typeof result === 'object') return result;
-    await reply(rows, message, result ?? '', { status: 'answered', text: result ?? '' });
+    if (result !== null && 'run' in result) return result;
+    const isPlain = result === null || 'plain' in result;
+    const text = result === null ? '' : 'plain' in result ? result.plain : result.markdown;
+    await reply(rows, message, text, isPlain ? 'plain' : 'markdown', { status: 'answered', text });
     return null;
   };
 
   /** Ends the rows with a text that is no turn's answer. */
-  const reply = async (rows: Claimed, message: InboundMessage, text: string, outcome: TurnOutcome) => {
+  const reply = async (rows: Claimed, message: InboundMessage, text: string, format: 'plain' | 'markdown', outcome: TurnOutcome) => {
     const { address, messageId } = message;
     const texts = text === '' ? [] : (deps.adapterOf(address.platform)?.split?.(text) ?? []);
     const origin = { kind: 'command', id: String(rows[0].id), sessionId: null, turnId: null } as const;
     const parts = texts.map(
-      (each, part): NewPart => ({ origin, part, payload: { address, text: each, format: 'markdown', ...(part === 0 ? { replyTo: messageId } : {}) } }),
+      (each, part): NewPart => ({ origin, part, payload: { address, text: each, format, ...(part === 0 ? { replyTo: messageId } : {}) } }),
     );
     await store.finishWith(idsOf(rows), outcome.status === 'failed' ? 'failed' : 'answered', parts, now());
     if (parts.length > 0) deps.delivery.kick(address.platform, address.chat);
@@ -138,7 +140,7 @@ export function createTakeTurn(deps: TakeTurnDeps): (rows: Claimed) => Promise<v
     if (hooks.has('on_error_occurred'))
       void hooks.fire('on_error_occurred', { error: toMessage(thrown), where: 'turn', session_id: null, turn_id: null, platform });
     const text = `Something went wrong on my side and this message was not answered (reference m${id}). Please send it again.`;
-    await reply(rows, rows[0].message, text, { status: 'failed', text, code: 'TURN_FAILED' });
+    await reply(rows, rows[0].message, text, 'plain', { status: 'failed', text, code: 'TURN_FAILED' });
   };
 
   return takeTurn;

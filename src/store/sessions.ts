@@ -60,6 +60,8 @@ export interface Sessions {
   end(key: string, reason: ResetReason, now: number): Promise<{ old: Session; fresh: Session } | null>;
   live(key: string): Session | null;
   get(id: string): Session | null;
+  /** The chat that the session belongs to. */
+  addressOf(id: string): Address | null;
   /** Makes session `id` the live one of `key`; the one that was live ends. Null when it is not the owner's. */
   resume(id: string, key: string, owner: string, now: number): Promise<Session | null>;
   update(id: string, change: { title?: string; model?: string | null; systemPrompt?: string | null }): Promise<void>;
@@ -97,10 +99,10 @@ export function createSessions(db: StoreDatabase): Sessions {
   const byKey = sql.prepare('SELECT * FROM sessions WHERE key = ? AND ended_at IS NULL');
   const byId = sql.prepare('SELECT * FROM sessions WHERE id = ?');
   const insert = sql.prepare(
-    `INSERT INTO sessions (id, key, owner, platform, chat, settings, started_at, last_active_at)
-     VALUES (@id, @key, @owner, @platform, @chat, @settings, @now, @now)`,
+    `INSERT INTO sessions (id, key, owner, platform, chat, thread, settings, started_at, last_active_at)
+     VALUES (@id, @key, @owner, @platform, @chat, @thread, @settings, @now, @now)`,
   );
-  const chatOf = sql.prepare('SELECT chat FROM sessions WHERE id = ?').pluck();
+  const place = sql.prepare('SELECT platform, chat, thread FROM sessions WHERE id = ?');
   const finish = sql.prepare('UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL');
   const reopen = sql.prepare('UPDATE sessions SET ended_at = NULL, end_reason = NULL, key = ?, last_active_at = ? WHERE id = ?');
   const listAll = sql.prepare(
@@ -119,10 +121,10 @@ export function createSessions(db: StoreDatabase): Sessions {
   );
 
   const find = (key: string) => toSession(byKey.get(key) as Raw | undefined);
-  const create = (request: Omit<OpenSession, 'isOver' | 'address'> & { platform: string; chat: string }): Session => {
+  const placeOf = (id: string) => place.get(id) as { platform: string; chat: string; thread: string | null } | undefined;
+  const create = (request: Omit<OpenSession, 'isOver' | 'address'> & { platform: string; chat: string; thread: string | null }): Session => {
     const id = toSessionId(request.now);
-    const { key, owner, platform, chat, now } = request;
-    insert.run({ id, key, owner, platform, chat, now, settings: JSON.stringify(request.settings) });
+    insert.run({ ...request, id, settings: JSON.stringify(request.settings) });
     return toSession(byId.get(id) as Raw) as Session;
   };
 
@@ -133,8 +135,8 @@ export function createSessions(db: StoreDatabase): Sessions {
         const reason = live ? request.isOver(live) : null;
         if (live && !reason) return { session: live, ended: null };
         if (live && reason) finish.run(request.now, reason, live.id);
-        const { platform, chat } = request.address;
-        const session = create({ ...request, platform, chat });
+        const { key, owner, now, settings, address } = request;
+        const session = create({ key, owner, now, settings, platform: address.platform, chat: address.chat, thread: address.thread ?? null });
         return { session, ended: live && reason ? { session: live, reason } : null };
       }),
 
@@ -143,13 +145,16 @@ export function createSessions(db: StoreDatabase): Sessions {
         const old = find(key);
         if (!old) return null;
         finish.run(now, reason, old.id);
-        const chat = String(chatOf.get(old.id));
         const { owner, platform, settings } = old;
-        return { old, fresh: create({ key, owner, platform, chat, settings, now }) };
+        return { old, fresh: create({ chat: '', thread: null, ...placeOf(old.id), key, owner, platform, settings, now }) };
       }),
 
     live: find,
     get: (id) => toSession(byId.get(id) as Raw | undefined),
+    addressOf(id) {
+      const found = placeOf(id);
+      return found ? { platform: found.platform, chat: found.chat, account: '', ...(found.thread === null ? {} : { thread: found.thread }) } : null;
+    },
 
     resume: (id, key, owner, now) =>
       write(() => {

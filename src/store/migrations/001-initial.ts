@@ -6,6 +6,7 @@ CREATE TABLE sessions (
   owner TEXT NOT NULL,
   platform TEXT NOT NULL,
   chat TEXT NOT NULL,
+  thread TEXT,
   title TEXT NOT NULL DEFAULT '',
   model TEXT,
   settings TEXT NOT NULL DEFAULT '{}',

@@ -1,0 +1,91 @@
+/**
+ * Messages that are no answer: what plugins and commands send, and what the operator has to hear (a reply that did not arrive, a
+ * message that was quarantined). They go through the outbox like every reply.
+ */
+import { randomUUID } from 'node:crypto';
+import { HermesError } from '../contract/errors.ts';
+import type { Adapter } from '../contract/adapter.ts';
+import type { Log } from '../contract/log.ts';
+import type { Address } from '../contract/message.ts';
+import type { InboxRow } from '../store/inbox.ts';
+import { formatAddress, type NewPart, type Origin, type PartRow } from '../store/outbox.ts';
+import type { Store } from '../store/store.ts';
+
+export interface Notices {
+  /** Resolves after the commit. Rejects with ADDRESS_INVALID or ADAPTER_OFF. */
+  send(to: Address | string, text: string, from: { kind: 'plugin' | 'command'; name: string }): Promise<void>;
+  undelivered(part: PartRow, state: 'dead' | 'unknown', error: string): Promise<void>;
+  poison(row: InboxRow): Promise<void>;
+  setHome(address: Address): Promise<void>;
+  /** Where plugins may answer. */
+  addresses: { ofSession(sessionId: string): Address | null; ofUser(platform: string | null, userId: string): Promise<Address | null> };
+}
+
+export interface NoticesDeps {
+  store: Store;
+  /** `PLATFORM:CHAT`, or null for the first home chat. */
+  operator: string | null;
+  homeChats: string[];
+  adapterOf(platform: string): Adapter | undefined;
+  kick(platform: string, chat: string): void;
+  log: Log;
+  now(): number;
+}
+
+const homeKey = 'home';
+
+export function createNotices({ store, operator, homeChats, adapterOf, kick, log, now }: NoticesDeps): Notices {
+  const state = store.state('gateway');
+
+  const put = async (address: Address, text: string, origin: Origin) => {
+    const split = adapterOf(address.platform)?.split;
+    if (!split) throw new HermesError('ADAPTER_OFF', `${address.platform} is not configured or cannot be sent to.`);
+    const parts = split(text).map((each, part): NewPart => ({ origin, part, payload: { address, text: each, format: 'markdown' } }));
+    await store.outbox.add(parts, now());
+    kick(address.platform, address.chat);
+  };
+
+  const tellOperator = async (text: string, id: string, except?: Address) => {
+    const target = operator ?? (await state.get(homeKey)) ?? homeChats[0];
+    if (!target) return log.error(`nobody to tell: set operator in config.yaml. ${text}`);
+    const address = parseAddress(target);
+    // A chat that cannot be reached is not told that it cannot be reached.
+    if (except && address.platform === except.platform && address.chat === except.chat) return;
+    await put(address, text, { kind: 'notice', id, sessionId: null, turnId: null });
+  };
+
+  const guarded = async (work: Promise<void>) => work.catch((thrown: unknown) => log.error('a notice was not kept', { error: String(thrown) }));
+
+  return {
+    send: (to, text, { kind, name }) => put(typeof to === 'string' ? parseAddress(to) : to, text, { kind, id: `${name}:${randomUUID()}`, sessionId: null, turnId: null }),
+
+    async undelivered(part, partState, error) {
+      const where = formatAddress(part.payload.address);
+      log.error(partState === 'dead' ? 'a reply was not delivered' : 'nobody knows whether a reply was delivered', { part: part.id, to: where, error });
+      if (part.origin === 'notice') return;
+      const what = partState === 'dead' ? 'could not be delivered' : 'may not have been delivered';
+      await guarded(tellOperator(`A reply to ${where} ${what}: ${error}. \`hermes outbox list\` shows it as ${part.id}.`, `part:${part.id}`, part.payload.address));
+    },
+
+    async poison(row) {
+      const { address } = row.message;
+      const text = `The program died ${row.deaths} times while it worked on this message, so it is not tried again (reference m${row.id}).`;
+      log.error('a message is quarantined: the process died whenever it ran', { inbox: row.id, deaths: row.deaths });
+      if (adapterOf(address.platform)?.split) await guarded(put(address, text, { kind: 'notice', id: `poison:${row.id}`, sessionId: null, turnId: row.turnId }));
+      await guarded(tellOperator(`Message m${row.id} from ${formatAddress(address)} is quarantined: the process died ${row.deaths} times while it ran.`, `quarantine:${row.id}`, address));
+    },
+
+    setHome: (address) => state.set(homeKey, formatAddress(address)),
+    addresses: {
+      ofSession: (sessionId) => store.sessions.addressOf(sessionId),
+      ofUser: async () => null,
+    },
+  };
+}
+
+/** `PLATFORM:CHAT` or `PLATFORM:CHAT:THREAD`. Throws ADDRESS_INVALID. */
+export function parseAddress(text: string): Address {
+  const [platform, chat, ...thread] = text.split(':');
+  if (!platform || !chat) throw new HermesError('ADDRESS_INVALID', `"${text}" is no address; write PLATFORM:CHAT or PLATFORM:CHAT:THREAD, e.g. telegram:123456789.`);
+  return { platform, account: '', chat, ...(thread.length > 0 ? { thread: thread.join(':') } : {}) };
+}

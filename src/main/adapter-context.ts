@@ -1,0 +1,24 @@
+/** What each adapter is handed when it is built. */
+import type { AdapterContext, AdapterStatus, Route } from '../contract/adapter.ts';
+import type { Log } from '../contract/log.ts';
+import type { Core } from './core.ts';
+
+export interface ContextDeps {
+  core: Core;
+  home: string;
+  log: Log;
+  report(platform: string, status: AdapterStatus): void;
+  mount(route: Route): () => void;
+}
+
+export function createAdapterContext(platform: string, { core, home, log, report, mount }: ContextDeps): AdapterContext {
+  return {
+    log: log.child({ platform }),
+    home,
+    state: core.store.state(platform),
+    commands: core.commands,
+    report: (status) => report(platform, status),
+    mount,
+    isAllowed: core.access.isAllowed,
+  };
+}

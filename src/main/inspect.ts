@@ -1,0 +1,31 @@
+/** A home opened for looking at: tools and plugins loaded, nothing listening, nothing recovered. */
+import type { GlobalOptions, Inspection, PluginCli } from '../cli/deps.ts';
+import type { Assets } from './assets.ts';
+import { createCore, type Core } from './core.ts';
+import { toOutboxFacts, toSessionFacts, toToolFacts } from './facts.ts';
+import { openHome, type Environment } from './open-home.ts';
+
+export async function inspect(options: GlobalOptions & { pluginDirs: string[] }, assets: Assets, env: Environment): Promise<Inspection> {
+  const { core, notices } = await openCore(options, options.pluginDirs, assets, env);
+  return {
+    plugins: () => core.plugins.facts(),
+    tools: (platform) => toToolFacts(core, platform),
+    warnings: () => notices,
+    sessions: async (limit) => toSessionFacts(core.store, limit),
+    outbox: async () => toOutboxFacts(core.store, 200),
+    close: () => core.close(),
+  };
+}
+
+/** The commands that plugins bring; their house stays open, since they may use it until the process ends. */
+export async function loadPluginCommands(options: GlobalOptions, assets: Assets, env: Environment): Promise<PluginCli[]> {
+  const { core } = await openCore(options, [], assets, env);
+  return core.plugins.cliCommands();
+}
+
+async function openCore(options: GlobalOptions, pluginDirs: string[], assets: Assets, env: Environment): Promise<{ core: Core; notices: string[] }> {
+  const home = openHome(options.home, env, { logLevel: options.logLevel ?? 'error', makeKey: false });
+  const core = createCore({ ...home, assets, process: `look:${process.pid}`, trusted: [], pluginDirs, workspace: process.cwd() });
+  await core.loadExtensions();
+  return { core, notices: home.loaded.notices };
+}
