@@ -47,7 +47,7 @@ export function toInternalFault(code: ErrorCode, turnId: string): Fault {
 
 /** The model ran in a circle; `what` says how. */
 export function toLoopFault(what: string): Fault {
-  return { code: 'MODEL_BAD_ANSWER', text: `I stopped here: ${what}. Please ask in another way.` };
+  return { code: 'TURN_STOPPED', text: `I stopped here: ${what}. Please ask in another way.` };
 }
 
 export function toTimeoutFault(timeoutMs: number): Fault {

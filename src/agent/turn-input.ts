@@ -35,7 +35,7 @@ export interface TurnInput {
   approve(request: ApprovalRequest): Promise<{ allow: true } | { allow: false; message: string }>;
   /** Takes the messages that wait to be added after a step's tool results. Must not throw; [] when there are none. */
   steering(): UserEntry[];
-  /** A budget's say before each model call: a sentence ends the turn with it, null lets the call happen. */
+  /** A budget's say before each model call: a sentence ends the turn with it, null lets the call happen. A throw is the turn's. */
   beforeCall?(): string | null;
   /** Takes secrets out of tool results. */
   redact(text: string): string;
@@ -87,4 +87,6 @@ export interface TurnResult {
   entries: Entry[];
   /** The user's text, without note and context. */
   userMessage: string;
+  /** Fires post_llm_call and on_session_end. To be called once, when the answer is committed: no hook delays a reply. Never rejects. */
+  afterwards(): Promise<void>;
 }

@@ -4,7 +4,7 @@
  *   gatherContext   pre_llm_call, once; kept by the journal with the message, so a resumed turn asks nobody again
  *   runSteps        ask the model -> no tool calls? done : journal the step, run its calls, add what was said meanwhile, again
  *   finishAnswer    transform_llm_output
- *   endTurn         post_llm_call (answered turns), on_session_end (every turn)
+ *   afterwards      post_llm_call (answered turns), on_session_end (every turn): called once the answer is committed
  *
  * The last assistant entry is not written here: the caller commits it together with the parts of the reply. Until then nothing is
  * promised, and a turn that dies is run again from its entries.
@@ -36,7 +36,10 @@ interface Turn extends Asking, CallSurroundings {
   model: string;
 }
 
-/** Never rejects: a fault inside becomes a failed turn with a fixed sentence, and goes to the log with its reference. */
+/**
+ * A fault inside becomes a failed turn with a fixed sentence, and goes to the log with its reference. Rejects only when the turn is
+ * not over: STORE_UNAVAILABLE (it could not be written down) and TURN_INTERRUPTED (the program stops). It goes on later from its entries.
+ */
 export async function runTurn(input: TurnInput): Promise<TurnResult> {
   const limit = startTimeLimit(input);
   const turn = openTurn(input, limit.signal);
@@ -52,6 +55,7 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
     if (end.status === 'answered') end = { status: 'answered', text: await finishAnswer(end.text, input) };
   } catch (thrown) {
     const code = thrown instanceof HermesError ? thrown.code : 'TURN_FAILED';
+    if (code === 'STORE_UNAVAILABLE' || code === 'TURN_INTERRUPTED') throw thrown;
     input.log.error('turn failed inside', { ref: faults.toReference(input.turnId), code, error: toMessage(thrown) });
     end = fail(faults.toInternalFault(code, input.turnId));
   } finally {
@@ -238,27 +242,29 @@ async function finishAnswer(text: string, input: TurnInput): Promise<string> {
   return replacement ? (replacement.value as string) : text;
 }
 
-async function endTurn(turn: Turn, end: End): Promise<TurnResult> {
+function endTurn(turn: Turn, end: End): TurnResult {
   const { input, user, history, turnEntries, usage, steps, model } = turn;
   const { hooks } = input;
   const answer: AssistantEntry = { role: 'assistant', turnId: input.turnId, text: end.text, toolCalls: [] };
   const entries: Entry[] = [user, ...turnEntries, answer];
-  if (end.status === 'answered' && hooks.has('post_llm_call'))
-    await hooks.fire('post_llm_call', {
-      user_message: user.text,
-      assistant_response: end.text,
-      conversation_history: toHistoryMessages([...history, ...entries]),
-      model: input.model.id,
-      ...toIds(input),
-    });
-  if (hooks.has('on_session_end'))
-    await hooks.fire('on_session_end', {
-      completed: end.status === 'answered',
-      interrupted: end.status === 'aborted',
-      model: input.model.id,
-      ...toIds(input),
-    });
-  const result = { status: end.status, text: end.text, usage, steps, model, entries, userMessage: user.text };
+  const afterwards = async () => {
+    if (end.status === 'answered' && hooks.has('post_llm_call'))
+      await hooks.fire('post_llm_call', {
+        user_message: user.text,
+        assistant_response: end.text,
+        conversation_history: toHistoryMessages([...history, ...entries]),
+        model: input.model.id,
+        ...toIds(input),
+      });
+    if (hooks.has('on_session_end'))
+      await hooks.fire('on_session_end', {
+        completed: end.status === 'answered',
+        interrupted: end.status === 'aborted',
+        model: input.model.id,
+        ...toIds(input),
+      });
+  };
+  const result = { status: end.status, text: end.text, usage, steps, model, entries, userMessage: user.text, afterwards };
   return end.status === 'answered' ? result : { ...result, code: end.code };
 }
 

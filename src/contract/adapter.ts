@@ -105,6 +105,8 @@ export interface AdapterContext {
   /** Chat commands for the platform's menu; complete once start() is called. */
   commands(): MenuCommand[];
   report(status: AdapterStatus): void;
+  /** A chat has another id from now on (a group that became a supergroup): its sessions and waiting parts move. Resolves after the commit. */
+  chatMoved(from: string, to: string): Promise<void>;
   /** Mounts a path on the HTTP adapter (webhooks). Returns a function that takes it away again. */
   mount(route: Route): () => void;
   /** Only for platforms on which people are told apart by more than ids; may this sender write here? Pure and in memory. */

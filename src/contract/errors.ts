@@ -20,6 +20,7 @@ export const errorCodes = {
   MODEL_CUT: 'The answer was cut off in the middle.',
   TURN_TIMEOUT: 'The turn took longer than agent.turn_timeout_s.',
   TURN_INTERRUPTED: 'The turn was ended by /stop, a newer message or the end of the process.',
+  TURN_STOPPED: 'The turn repeated itself or used up its steps without an answer.',
   TURN_QUARANTINED: 'The process died repeatedly while it ran this message; it is not tried again.',
   TURN_FAILED: 'The turn ended by a fault inside the program.',
   QUEUE_FULL: 'Too many messages are waiting in this chat.',

@@ -10,6 +10,7 @@ import { toSummaryEntries } from '../agent/compact.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { TurnResult, TurnTools } from '../agent/turn-input.ts';
 import type { Adapter } from '../contract/adapter.ts';
+import { HermesError } from '../contract/errors.ts';
 import type { Log } from '../contract/log.ts';
 import type { InboundMessage } from '../contract/message.ts';
 import type { Model } from '../contract/model.ts';
@@ -84,7 +85,7 @@ const lateMs = 15 * 60_000;
 const charsPerToken = 4;
 
 /** Ends a turn at a step boundary without an outcome; its rows are given back and it goes on after the restart. */
-class Yield extends Error {}
+const interrupted = () => new HermesError('TURN_INTERRUPTED', 'The program is stopping; the turn goes on after the restart.');
 
 export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
   const { store, agent, settings, hooks, observers, running, now, log, crash } = deps;
@@ -103,15 +104,16 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
     const stop = new AbortController();
     const turn = registerTurn(rows, message, session, turnId, stop);
     const typing = keepTyping(deps.adapterOf(message.address.platform), message.address, deps.gates);
-    emit({ type: 'started', turnId, sessionId: session.id, model: model.id });
     try {
       if (!begun && session.turns === 0 && hooks.has('on_session_start'))
         await hooks.fire('on_session_start', { session_id: session.id, turn_id: turnId, platform: message.address.platform, model: model.id });
       const result = await run(rows, message, session, turnId, begun?.context ?? null, model, live, stop.signal, emit);
       if (isGivenBack(stop.signal)) return await giveBack(ids, session, turnId);
       await commit(rows, session, turnId, result, live, stop.signal);
+      typing.stop();
+      await result.afterwards();
     } catch (thrown) {
-      if (!(thrown instanceof Yield)) throw thrown;
+      if (!(thrown instanceof HermesError) || thrown.code !== 'TURN_INTERRUPTED') throw thrown;
       await giveBack(ids, session, turnId);
     } finally {
       typing.stop();
@@ -172,7 +174,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
         }),
       steering: () => turn?.steering.map(({ entry }) => entry) ?? [],
       beforeCall: () => {
-        if (deps.isDraining()) throw new Yield();
+        if (deps.isDraining()) throw interrupted();
         return null;
       },
       redact: deps.redact,
@@ -270,7 +272,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
       async step(entry) {
         await transcript.append(session.id, entry, now());
         crash('step_stored');
-        if (deps.isDraining()) throw new Yield();
+        if (deps.isDraining()) throw interrupted();
       },
       async toolStarted(entry) {
         await transcript.append(session.id, entry, now());

@@ -78,8 +78,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const attempt = async (part: PartRow, adapter: Adapter | undefined): Promise<SendOutcome> => {
     if (!adapter?.send) return { status: 'transient', error: 'the platform is not available' };
     const { text } = part.payload;
-    const marked = part.maybeSent === 'lost' && !part.messageId && !adapter.isIdempotent ? `${text}\n\n${repeatMark}` : text;
-    const outbound = { ...part.payload, text: marked, idempotencyKey: `hg${part.id}` };
+    const isRepeat = part.maybeSent === 'lost' && !part.messageId && !adapter.isIdempotent;
+    const outbound = { ...part.payload, text: isRepeat ? withRepeatMark(text, adapter) : text, idempotencyKey: `hg${part.id}` };
     const limitMs = part.payload.media ? uploadMs : callMs;
     const signal = AbortSignal.timeout(limitMs);
     const call = part.messageId && adapter.edit ? adapter.edit(part.messageId, outbound, signal) : adapter.send(outbound, signal);
@@ -120,6 +120,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
 /** Said under a text that is sent a second time because nobody knows whether the first arrived. */
 const repeatMark = '(may be a repeat)';
+
+/** A part that the mark would make too long goes without it. */
+function withRepeatMark(text: string, adapter: Adapter): string {
+  const marked = `${text}\n\n${repeatMark}`;
+  return adapter.split?.(marked).length === 1 ? marked : text;
+}
 
 interface SettleEnv {
   now: number;

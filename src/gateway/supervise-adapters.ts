@@ -11,8 +11,6 @@ import { backoffMs, sleep } from '../lib/retry.ts';
 export interface Supervisor {
   /** Starts the adapter and keeps it running. Returns at once. */
   run(adapter: Adapter): void;
-  /** An adapter that main has started itself; it is only stopped with the others. */
-  adopt(adapter: Adapter, status: AdapterStatus): void;
   /** What the adapter's context.report leads to. */
   report(platform: string, status: AdapterStatus): void;
   /** The platform will not be started at all. */
@@ -77,10 +75,6 @@ export function createSupervisor({ receive, hooks, log }: { receive: Receive; ho
       adapters.push(adapter);
       statuses.set(adapter.platform, { state: 'starting' });
       void keep(adapter).catch((thrown: unknown) => log.error('an adapter is no longer supervised', { platform: adapter.platform, error: toMessage(thrown) }));
-    },
-    adopt(adapter, status) {
-      adapters.push(adapter);
-      statuses.set(adapter.platform, status);
     },
     report,
     off: (platform, reason) => void statuses.set(platform, { state: 'off', reason }),

@@ -18,6 +18,7 @@ export function createAdapterContext(platform: string, { core, home, log, report
     state: core.store.state(platform),
     commands: core.commands,
     report: (status) => report(platform, status),
+    chatMoved: (from, to) => core.chatMoved(platform, from, to),
     mount,
     isAllowed: core.access.isAllowed,
   };

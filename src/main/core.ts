@@ -69,6 +69,7 @@ export interface Core {
   adapters: Map<string, Adapter>;
   commands(): { name: string; description: string }[];
   health: (() => string[])[];
+  chatMoved(platform: string, from: string, to: string): Promise<void>;
   loadExtensions(): Promise<void>;
   /** Ends what tools and plugins left running, finalizes sessions, closes the store. */
   close(): Promise<void>;
@@ -115,10 +116,7 @@ export function createCore(options: CoreOptions): Core {
     random: Math.random,
     crash,
     onTrouble: (part, state, error) => void notices.undelivered(part, state, error),
-    async onMoved(platform, from, to) {
-      await store.sessions.migrateChat(platform, from, to);
-      await store.outbox.migrateChat(platform, from, to);
-    },
+    onMoved: chatMoved,
   });
 
   const plugins = createPluginHost({
@@ -227,6 +225,12 @@ export function createCore(options: CoreOptions): Core {
     crash,
   });
 
+  async function chatMoved(platform: string, from: string, to: string): Promise<void> {
+    await store.sessions.migrateChat(platform, from, to);
+    await store.outbox.migrateChat(platform, from, to);
+    delivery.kick(platform, to);
+  }
+
   async function dispatchForPlugin(name: string, args: Record<string, unknown>, plugin: string): Promise<string> {
     const { signal } = new AbortController();
     return registry.dispatch(name, args, { task_id: '', session_id: '', turn_id: '', tool_call_id: '', platform: `plugin:${plugin}`, signal, log, home });
@@ -261,6 +265,7 @@ export function createCore(options: CoreOptions): Core {
     adapters,
     commands: () => commands.list().map(({ name, description }) => ({ name, description })),
     health,
+    chatMoved,
     async loadExtensions() {
       const deps = { home, workspace: options.workspace, env, web: config.web, log };
       const loader = createModuleLoader({ gatewayRoot: assets.root, cacheDir: join(home, 'cache', 'plugin-code') });

@@ -47,11 +47,16 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     const daemon = await open(home, core, options, (url) => lock.announce(url));
     const unattributed = watchRejections(home);
     await signals.stopped;
+    home.log.info('stopping: intake is being closed');
     await daemon.supervisor.stop();
+    home.log.info('stopping: running turns go on to their next step', { turns: core.running.all().length });
     await core.gateway.close(drainMs);
+    // Callers over HTTP read their answer from the turn: they may wait for it until the turns have ended.
+    await daemon.http.stop();
     daemon.house.stop();
     await core.close();
     unattributed();
+    home.log.info('stopped');
     return 0;
   } finally {
     lock.release();
@@ -78,11 +83,11 @@ async function open(home: Home, core: Core, options: DaemonOptions, announce: (u
 
   await core.gateway.open();
   for (const adapter of core.adapters.values()) if (adapter !== http) supervisor.run(adapter);
-  supervisor.adopt(http, { state: 'up', account: 'http', detail: http.url() });
+  supervisor.report('http', { state: 'up', account: 'http', detail: http.url() });
   greet(home, http, options.stdout);
   const house = keepHouse(core.store, { log, now: Date.now });
   void core.agent.warm();
-  return { supervisor, house };
+  return { supervisor, http, house };
 }
 
 function buildHttp({ loaded, log, home }: Home, core: Core, supervisor: Supervisor, { pageDir }: Assets): HttpAdapter {

@@ -30,6 +30,8 @@ export function platformSchemas(): Schemas {
 /** Throws CONFIG_INVALID or HOME_UNUSABLE. `makeKey`: a missing HTTP key is made and kept; only under the home's lock. */
 export function openHome(home: string, env: Environment, options: { logLevel: LogLevel | undefined; makeKey: boolean }): Home {
   ensureHome(home);
+  // Hints and plugins name the home by this variable; --home has to be seen there too.
+  env['HERMES_HOME'] = home;
   if (options.makeKey) ensureApiKey(home, env);
   const loaded = loadConfig({ home, env, platforms: platformSchemas(), pluginPlatforms: 'later' });
   const redactor = createRedactor();

@@ -108,6 +108,7 @@ export function startTalk(options: TalkOptions = {}): Talk {
         ...options.input,
         ...more,
       });
+      await result.afterwards();
       history.push(...result.entries);
       return result;
     },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { HermesError } from '../../src/contract/errors.ts';
 import { assertHistory } from '../../src/agent/history.ts';
 import type { UserEntry } from '../../src/contract/transcript.ts';
 import { calls, callsAll, fails, says, startTalk, tool, toolTexts } from './support.ts';
@@ -141,6 +142,15 @@ describe('a turn that cannot answer', () => {
     expect(talk.fired.filter(({ name }) => name === 'on_session_end')).toHaveLength(1);
   });
 
+  it.each(['STORE_UNAVAILABLE', 'TURN_INTERRUPTED'] as const)('is not over when its journal says %s: it rejects, and no hook hears of an end', async (code) => {
+    const talk = startTalk({ script: [says('never')] });
+    const broken = () => Promise.reject(new HermesError(code, 'not now'));
+    const journal = { begin: broken, step: broken, toolStarted: broken, toolResult: broken, steered: broken, compacted: broken };
+    talk.watchHooks();
+    await expect(talk.says('hi', { journal })).rejects.toMatchObject({ code });
+    expect(talk.fired.map(({ name }) => name)).toEqual(['pre_llm_call']);
+  });
+
   it('takes a message that is nothing but a mention', async () => {
     const talk = startTalk({ script: [says('Yes?')] });
     expect((await talk.says('')).text).toBe('Yes?');
@@ -197,7 +207,7 @@ describe('limits', () => {
     let ran = 0;
     const counted = tool('weather', () => String(++ran));
     const talk = startTalk({ tools: [counted], otherwise: () => calls('weather', {}, { invalid: `no JSON (${talk.requests.length})` }) });
-    expect(await talk.says('hi')).toMatchObject({ status: 'failed', code: 'MODEL_BAD_ANSWER' });
+    expect(await talk.says('hi')).toMatchObject({ status: 'failed', code: 'TURN_STOPPED' });
     expect(talk.requests).toHaveLength(3);
     expect(ran).toBe(0);
   });

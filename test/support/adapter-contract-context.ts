@@ -8,6 +8,7 @@ export interface TestContext extends AdapterContext {
   readonly reports: AdapterStatus[];
   readonly routes: Route[];
   readonly stored: Map<string, string>;
+  readonly moved: { from: string; to: string }[];
   /** Calls a mounted route as the HTTP server would; 404 when there is none. */
   request(method: Route['method'], path: string, init?: { headers?: Record<string, string>; body?: string | Uint8Array }): Promise<RouteReply>;
 }
@@ -16,12 +17,14 @@ export function createTestContext(options: { home?: string; commands?: MenuComma
   const lines: string[] = [];
   const reports: AdapterStatus[] = [];
   const routes: Route[] = [];
+  const moved: { from: string; to: string }[] = [];
   const stored = options.stored ?? new Map<string, string>();
   return {
     lines,
     reports,
     routes,
     stored,
+    moved,
     log: createLog({ level: 'debug', redactor: { add() {}, text: (line) => line }, write: (line) => void lines.push(line) }),
     home: options.home ?? '/nonexistent',
     state: {
@@ -36,6 +39,7 @@ export function createTestContext(options: { home?: string; commands?: MenuComma
       return () => void routes.splice(routes.indexOf(route), routes.includes(route) ? 1 : 0);
     },
     isAllowed: () => options.isAllowed ?? true,
+    chatMoved: async (from, to) => void moved.push({ from, to }),
     async request(method, path, { headers = {}, body = '' } = {}) {
       const route = routes.find((candidate) => candidate.method === method && candidate.path === path);
       if (!route) return { status: 404 };

@@ -1,0 +1,37 @@
+/** One timer over a stream: it ends the attempt when nothing new has come for as long as the present limit says. */
+import type { ModelDeps } from '../contract/model.ts';
+
+export interface Watch {
+  /** Something new came; from now on `limitMs` may pass until the next thing. */
+  touch(limitMs: number): void;
+  stop(): void;
+}
+
+export function startWatch({ now, sleep }: Pick<ModelDeps, 'now' | 'sleep'>, limitMs: number, onExpire: (limitMs: number) => void): Watch {
+  let limit = limitMs;
+  let last = now();
+  let nap = new AbortController();
+  const stopped = new AbortController();
+  void run();
+  return {
+    touch(limitMs) {
+      last = now();
+      // A stream of thousands of tokens does not start as many timers: a nap that is too short is simply taken again.
+      if (limitMs < limit) nap.abort();
+      limit = limitMs;
+    },
+    stop() {
+      stopped.abort();
+      nap.abort();
+    },
+  };
+
+  async function run(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      const rest = last + limit - now();
+      if (rest <= 0) return onExpire(limit);
+      nap = new AbortController();
+      await sleep(rest, nap.signal).catch(() => undefined);
+    }
+  }
+}
