@@ -55,7 +55,7 @@ export interface Gateway {
 const albumMs = 1000;
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { store, access, lanes, delivery, running, questions, observers, settings, now, crash } = deps;
+  const { store, access, lanes, delivery, running, questions, observers, hooks, settings, now, crash } = deps;
 
   const receive = async (message: InboundMessage, observer?: TurnObserver): Promise<Receipt> => {
     const verdict = access.authorize(message);
@@ -65,6 +65,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     }
     if (message.kind === 'edit') return amend(message);
     if (message.kind === 'button') return press(message);
+    if (message.kind === 'join') return tellJoin(message);
     if (message.kind !== 'message') return { status: 'refused', reason: 'unsupported' };
     return admit(message, observer);
   };
@@ -73,6 +74,15 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const amend = async (message: InboundMessage): Promise<Receipt> => {
     await store.inbox.amend(message);
     return { status: 'refused', reason: 'unsupported' };
+  };
+
+  /** Kept as a row only so that a redelivery tells nobody twice. */
+  const tellJoin = async (message: InboundMessage): Promise<Receipt> => {
+    const { id, outcome } = await store.inbox.admit({ lane: deps.toKey(message), message, now: now(), isSettled: true });
+    if (outcome === 'duplicate') return { status: 'duplicate', id };
+    const { address, sender } = message;
+    if (hooks.has('on_user_joined')) void hooks.fire('on_user_joined', { user: { id: sender.id, name: sender.name }, chat: address.chat, platform: address.platform });
+    return { status: 'accepted', id };
   };
 
   const press = async (message: InboundMessage): Promise<Receipt> => {
@@ -98,7 +108,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       ...(message.albumId === undefined ? {} : { readyAt: now() + albumMs }),
       // The row that an idle lane is about to claim does not count as waiting.
       ...(isControl || isAnswer ? {} : { limit: settings.queueLimit + (lanes.isRunning(lane) ? 0 : 1) }),
-      isAnswer,
+      isSettled: isAnswer,
     });
     crash('admitted');
     if (outcome === 'duplicate') return followDuplicate(id, observer);

@@ -26,6 +26,7 @@ import { createTakeTurn } from '../gateway/take-turn.ts';
 import { createCrashPoints } from '../lib/crash-point.ts';
 import type { ChatPlatformConfig } from '../lib/platform-config.ts';
 import { createMemory } from '../memory/memory.ts';
+import { currentPlace } from '../plugins/current-plugin.ts';
 import { createHooks, type HookLists } from '../plugins/hooks.ts';
 import { createPluginHost, type PluginHost } from '../plugins/host.ts';
 import { installSkill } from '../skills/install-skill.ts';
@@ -35,7 +36,7 @@ import { openStore, type Store } from '../store/store.ts';
 import { discoverTools } from '../tools/discover.ts';
 import { loadToolsets } from '../tools/load-toolsets.ts';
 import { createRegistry, type Registry } from '../tools/registry.ts';
-import { createToolsets, type Toolsets } from '../tools/toolsets.ts';
+import { createToolsets, refusal, type Toolsets } from '../tools/toolsets.ts';
 import { createAgentSetup, type Setup } from './agent-setup.ts';
 import type { Assets } from './assets.ts';
 import type { Home } from './open-home.ts';
@@ -231,9 +232,16 @@ export function createCore(options: CoreOptions): Core {
     delivery.kick(platform, to);
   }
 
+  /** A plugin calls a tool: in a turn with that platform's tools alone, and never one that a person would have to consent to. */
   async function dispatchForPlugin(name: string, args: Record<string, unknown>, plugin: string): Promise<string> {
+    const platform = currentPlace()?.platform ?? `plugin:${plugin}`;
+    const tool = registry.get(name);
+    if (tool && currentPlace()?.platform && !agent.platformTools(platform).names.includes(name)) return refusal(platform, name);
+    const reason = tool?.needsApproval?.(args, { platform, home });
+    if (reason) return JSON.stringify({ error: `Not run: ${reason}, and a plugin cannot consent to it.` });
     const { signal } = new AbortController();
-    return registry.dispatch(name, args, { task_id: '', session_id: '', turn_id: '', tool_call_id: '', platform: `plugin:${plugin}`, signal, log, home });
+    const sessionId = currentPlace()?.sessionId ?? '';
+    return registry.dispatch(name, args, { task_id: sessionId, session_id: sessionId, turn_id: '', tool_call_id: '', platform, signal, log, home });
   }
 
   async function offeredTools(call: CommandCall): Promise<string[]> {

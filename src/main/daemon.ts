@@ -10,6 +10,7 @@ import { toMessage } from '../contract/errors.ts';
 import type { GlobalOptions } from '../cli/deps.ts';
 import { createSupervisor, type Supervisor } from '../gateway/supervise-adapters.ts';
 import { describeModel } from '../model/presets.ts';
+import { currentPlugin } from '../plugins/current-plugin.ts';
 import { lockHome } from '../store/lock.ts';
 import { createAdapterContext } from './adapter-context.ts';
 import { toApiRoutes } from './api-routes.ts';
@@ -150,7 +151,8 @@ function greet({ home, env, loaded }: Home, http: HttpAdapter, stdout: (text: st
 
 /** A rejection that nobody owns, most likely a plugin's, must not end the process. */
 function watchRejections({ log }: Home): () => void {
-  const onRejection = (reason: unknown) => log.error('a promise was rejected and nobody cared', { error: toMessage(reason), stack: reason instanceof Error ? reason.stack : undefined });
+  const onRejection = (reason: unknown) =>
+    log.error('a promise was rejected and nobody cared', { plugin: currentPlugin(), error: toMessage(reason), stack: reason instanceof Error ? reason.stack : undefined });
   process.on('unhandledRejection', onRejection);
   return () => process.off('unhandledRejection', onRejection);
 }

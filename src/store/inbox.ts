@@ -33,8 +33,8 @@ export interface Admission {
   readyAt?: number;
   /** More rows than this waiting in the lane: the row is kept as declined. */
   limit?: number;
-  /** It has answered a question of the running turn: kept so that it counts once, but no turn follows. */
-  isAnswer?: boolean;
+  /** No turn follows: it has answered a running turn's question, or only had to be counted once. */
+  isSettled?: boolean;
 }
 
 export type Admitted = { id: number; outcome: 'fresh' | 'duplicate' | 'full' };
@@ -114,7 +114,7 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
   const remove = sql.prepare('DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE finished_at < ? ORDER BY finished_at LIMIT 500)');
 
   return {
-    admit: ({ lane, message, now, readyAt = 0, limit, isAnswer = false }) =>
+    admit: ({ lane, message, now, readyAt = 0, limit, isSettled = false }) =>
       write((): Admitted => {
         const { platform, account } = message.address;
         const known = existing.get(platform, account, message.key);
@@ -129,10 +129,10 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
           messageId: message.messageId,
           album: message.albumId ?? null,
           message: JSON.stringify(message),
-          state: isFull ? 'declined' : isAnswer ? 'answered' : 'waiting',
+          state: isFull ? 'declined' : isSettled ? 'answered' : 'waiting',
           readyAt,
           now,
-          finishedAt: isFull || isAnswer ? now : null,
+          finishedAt: isFull || isSettled ? now : null,
         });
         return { id: Number(lastInsertRowid), outcome: isFull ? 'full' : 'fresh' };
       }),

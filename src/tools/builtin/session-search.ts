@@ -17,6 +17,7 @@ export default {
       properties: {
         query: { type: 'string' },
         session_id: { type: 'string' },
+        around_message_id: { type: 'integer', description: 'With session_id: the messages around this one' },
         limit: { type: 'integer', minimum: 1, maximum: 20 },
       },
     },
