@@ -72,6 +72,7 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
   async function receiveAll(updates: unknown[], me: Me, receive: Receive, signal: AbortSignal): Promise<void> {
     const chats = new Map<string, Promise<void>>();
     for (const update of updates) {
+      await followMigration(update);
       const message = toInboundMessage(update, me, Date.now());
       if (!message) noteOther(update);
       else chats.set(message.address.chat, (chats.get(message.address.chat) ?? Promise.resolve()).then(() => receiveOne(update, message, receive, signal)));
@@ -85,6 +86,15 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
     const press = message.kind === 'button' && receipt.status !== 'refused' ? toUpdate(update)?.callback_query : undefined;
     // Takes the spinner off the button. A stranger's press gets no call, and a failure here changes nothing.
     if (press) void api.raw.answerCallbackQuery({ callback_query_id: press.id }, toSdkSignal(signal)).catch((error: unknown) => log.debug('a button press was not answered', { reason: toReason(error) }));
+  }
+
+  /** A group that became a supergroup keeps its sessions; people may write there before anything was sent to the old id. */
+  async function followMigration(json: unknown): Promise<void> {
+    const moved = toUpdate(json)?.message;
+    if (moved?.migrate_to_chat_id === undefined) return;
+    const [from, to] = [String(moved.chat.id), String(moved.migrate_to_chat_id)];
+    await context.chatMoved(from, to);
+    log.warn(`the group ${from} is ${to} now; change it where the configuration names it`, { from, to });
   }
 
   /** Updates that start nothing; where the bot was added is said, because that is how an operator finds a group's id. */

@@ -61,6 +61,7 @@ const bareMessage = z.object({
   dice: maybe(z.object({ emoji: z.string(), value: z.number() })),
   new_chat_members: maybe(z.array(user)),
   forum_topic_created: maybe(z.object({ name: z.string() })),
+  migrate_to_chat_id: maybe(id),
 });
 
 const message = z.object({

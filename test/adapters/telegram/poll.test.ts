@@ -7,6 +7,19 @@ import { alice, bob, openScene } from './scene.ts';
 
 const offsets = (calls: { params: Record<string, unknown> }[]): unknown[] => calls.map(({ params }) => params['offset']);
 
+test('a group that became a supergroup is said to have moved before its next message is handed over', async () => {
+  const { api, context, start, hears } = await openScene();
+  api.group(-55).as(alice).says('@hermes_test_bot before');
+  await start();
+  await hears('before');
+  api.migrate(-55, -10055);
+  const moves: unknown[] = [];
+  api.group(-10055).as(alice).says('@hermes_test_bot after');
+  await hears('after');
+  moves.push(...context.moved);
+  expect(moves).toEqual([{ from: '-55', to: '-10055' }]);
+});
+
 describe('confirming', () => {
   test('updates that waited while nobody was there are received, also from behind a webhook', async () => {
     const { api, start, hears, received } = await openScene();
