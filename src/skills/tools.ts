@@ -2,8 +2,13 @@
 import type { Tool, ToolArgs } from '../contract/tool.ts';
 import type { Skills } from './skills.ts';
 
+/** Without any skill they are left out: what cannot be used costs no tokens. */
 export function createSkillTools(skills: Skills): Tool[] {
-  return [skillsList(skills), skillView(skills)];
+  const checkFn = () => skills.list().length > 0;
+  return [
+    { ...skillsList(skills), checkFn },
+    { ...skillView(skills), checkFn },
+  ];
 }
 
 function skillsList(skills: Skills): Tool {

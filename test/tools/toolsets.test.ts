@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { HermesError } from '../../src/contract/errors.ts';
 import type { Tool } from '../../src/contract/tool.ts';
+import { createSkills } from '../../src/skills/skills.ts';
+import { createSkillTools } from '../../src/skills/tools.ts';
 import { loadToolsets } from '../../src/tools/load-toolsets.ts';
 import { createRegistry } from '../../src/tools/registry.ts';
 import { createToolsets, refusal, type PlatformChoice } from '../../src/tools/toolsets.ts';
@@ -11,12 +13,13 @@ import { builtins, readableLog } from './kit.ts';
 const file = readFileSync(new URL('../../config/toolsets.yaml', import.meta.url), 'utf8');
 const nothing: PlatformChoice = { platformToolsets: {}, disabled: [], pluginToolsets: [] };
 
-const core = ['clarify', 'memory', 'read_result', 'session_search', 'todo', 'web_extract', 'web_search'];
+const core = ['clarify', 'memory', 'read_result', 'session_search', 'skill_view', 'skills_list', 'todo', 'web_extract', 'web_search'];
 const forOwners = ['patch', 'process', 'read_file', 'search_files', 'terminal', 'write_file'];
 
 async function shipped() {
-  const { registry } = await builtins();
+  const { registry, home } = await builtins();
   const { log, said } = readableLog();
+  for (const tool of createSkillTools(createSkills({ home, paths: [], pluginSkills: () => [], log }))) registry.register(tool, 'skills');
   return { registry, said, toolsets: createToolsets({ definitions: loadToolsets(file), registry, log }) };
 }
 
