@@ -20,6 +20,7 @@ const program = createProgram({
   runChat: async (options) => (await import('./main/chat.ts')).runChat(options, { assets, env }),
   inspect: async (options) => (await import('./main/inspect.ts')).inspect(options, assets, env),
   pluginCommands: async (options) => (await import('./main/inspect.ts')).loadPluginCommands(options, assets, env),
+  examinePlugin: async (options, dir, callTools) => (await import('./main/inspect.ts')).examinePlugin(options, dir, callTools, assets, env),
   callDaemon: (options, method, path, body) => callDaemon(options, env, method, path, body),
 });
 

@@ -64,6 +64,13 @@ export interface PluginCli {
   handlerFn(args: Record<string, unknown>): unknown;
 }
 
+/** What looking a plugin over has found, as lines to print. */
+export interface Examination {
+  lines: string[];
+  /** False when it does not load or does not work. */
+  isSound: boolean;
+}
+
 export interface CliDeps {
   stdout(text: string): void;
   stderr(text: string): void;
@@ -77,6 +84,8 @@ export interface CliDeps {
   inspect(options: GlobalOptions & { pluginDirs: string[] }): Promise<Inspection>;
   /** Loads plugins only to learn their commands. */
   pluginCommands(options: GlobalOptions): Promise<PluginCli[]>;
+  /** Loads the plugin in `dir` apart from everything else and looks it over. It runs the plugin's code, and its tools when `callTools`. */
+  examinePlugin(options: GlobalOptions, dir: string, callTools: boolean): Promise<Examination>;
   /** A call to the running daemon's HTTP API with the home's key; rejects with a HermesError when none runs. */
   callDaemon(options: GlobalOptions, method: string, path: string, body?: unknown): Promise<unknown>;
 }

@@ -1,9 +1,10 @@
-/** `hermes plugins list|info|enable|disable`. Switching writes config.yaml and takes effect at the next start. */
+/** `hermes plugins list|info|enable|disable`, and what authors need. Switching writes config.yaml and takes effect at the next start. */
 import type { Command } from 'commander';
 import { HermesError } from '../contract/errors.ts';
 import type { PluginFacts } from '../contract/plugin.ts';
 import { nearest } from '../lib/nearest.ts';
 import { toPluginLines } from '../lib/plugin-lines.ts';
+import { addAuthoring } from './author-plugins.ts';
 import { inspecting, print, withExample, withPluginOption, type CliContext } from './context.ts';
 import { writeKey } from './write-key.ts';
 
@@ -24,6 +25,7 @@ export function addPlugins(program: Command, context: CliContext): void {
   });
   withExample(info, 'hermes plugins info calculator');
 
+  addAuthoring(plugins, context);
   addSwitch('enable', 'load a plugin again', (name, { enabled, disabled }) => ({
     enabled: enabled && !enabled.includes(name) ? [...enabled, name] : enabled,
     disabled: disabled.filter((other) => other !== name),

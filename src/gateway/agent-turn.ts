@@ -2,7 +2,7 @@
  * One message through the agent: open the session, gather what the turn needs, run it with the transcript as its journal, commit
  * its end. A turn that a former process began is taken up where its entries end.
  *
- * openSession -> on_session_start -> tools, system prompt, history, media -> runTurn() -> commitTurn() -> drain
+ * open session -> on_session_start -> tools, system prompt, history, files -> runTurn() -> commitTurn() -> drain -> afterwards
  */
 import { readFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
@@ -12,11 +12,11 @@ import type { TurnResult, TurnTools } from '../agent/turn-input.ts';
 import type { Adapter } from '../contract/adapter.ts';
 import { HermesError } from '../contract/errors.ts';
 import type { Log } from '../contract/log.ts';
-import type { InboundMessage } from '../contract/message.ts';
+import type { Button, InboundMessage } from '../contract/message.ts';
 import type { Model } from '../contract/model.ts';
 import type { Hooks } from '../contract/plugin.ts';
 import type { AgentTool } from '../contract/tool.ts';
-import type { Entry, Journal, UserEntry } from '../contract/transcript.ts';
+import type { Entry, UserEntry } from '../contract/transcript.ts';
 import type { TurnEvent, TurnOutcome } from '../contract/turn.ts';
 import type { Session } from '../store/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -28,10 +28,13 @@ import { createLiveReply, noReply, type LiveReply } from './live-reply.ts';
 import type { Media } from './media.ts';
 import type { Observers } from './observers.ts';
 import type { OpenFor } from './open-session.ts';
-import type { Question, Answer } from './questions.ts';
-import type { RunningTurns, StopReason } from './running-turns.ts';
+import type { OutgoingFiles } from './outgoing-files.ts';
+import { createProgressReactions } from './progress-reactions.ts';
+import type { Answer, Question } from './questions.ts';
+import type { RunningTurn, RunningTurns, StopReason } from './running-turns.ts';
+import { createTurnJournal } from './turn-journal.ts';
 import { keepTyping } from './typing.ts';
-import type { Button } from '../contract/message.ts';
+import { toUserEntry } from './user-entry.ts';
 
 export type RunAgentTurn = (rows: Claimed, message: InboundMessage) => Promise<void>;
 
@@ -52,6 +55,7 @@ export interface AgentTurnSettings {
   /** Per platform: may previews be shown in direct chats / groups, and which parts quote the question. */
   streaming(platform: string): { dm: boolean; group: boolean };
   replyTo(platform: string): 'off' | 'first' | 'all';
+  reactions(platform: string): boolean;
   askTimeoutMs: number;
   isShared(message: InboundMessage): boolean;
 }
@@ -67,6 +71,7 @@ export interface AgentTurnDeps {
   gates: Gates;
   delivery: Delivery;
   media: Media;
+  outgoing: OutgoingFiles;
   ask(question: Question, show: (buttons: Button[][]) => Promise<void> | void): Promise<Answer | null>;
   approve(request: ApprovalRequest): Promise<Consent>;
   adapterOf(platform: string): Adapter | undefined;
@@ -79,75 +84,92 @@ export interface AgentTurnDeps {
   crash(label: string): void;
 }
 
-/** A message that waited longer is marked, so that the agent does not take old news for new. */
-const lateMs = 15 * 60_000;
 /** Characters per token at most; the history is read by the window, and compaction keeps it far below. */
 const charsPerToken = 4;
 
-/** Ends a turn at a step boundary without an outcome; its rows are given back and it goes on after the restart. */
-const interrupted = () => new HermesError('TURN_INTERRUPTED', 'The program is stopping; the turn goes on after the restart.');
+/** One turn while it runs here. */
+interface Frame {
+  ids: number[];
+  message: InboundMessage;
+  session: Session;
+  model: Model;
+  /** Set when a former process began the turn: what pre_llm_call gave then. */
+  context: string | null;
+  live: LiveReply;
+  stop: AbortController;
+  turn: RunningTurn;
+  emit(event: TurnEvent): void;
+}
 
 export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
   const { store, agent, settings, hooks, observers, running, now, log, crash } = deps;
 
   return async (rows, message) => {
+    const { frame, end } = await openFrame(rows, message);
+    const { session, turn, stop, model } = frame;
+    const { platform } = message.address;
+    const adapter = deps.adapterOf(platform);
+    const typing = keepTyping(adapter, message.address, deps.gates);
+    const reactions = createProgressReactions(adapter, message, settings.reactions(platform));
+    running.add(turn);
+    reactions.begin();
+    try {
+      if (frame.context === null && session.turns === 0 && hooks.has('on_session_start'))
+        await hooks.fire('on_session_start', { session_id: session.id, turn_id: turn.turnId, platform, model: model.id });
+      const result = await run(frame);
+      if (isGivenBack(stop.signal)) return await giveBack(frame);
+      await commit(frame, result);
+      typing.stop();
+      reactions.end(result.status);
+      await result.afterwards();
+    } catch (thrown) {
+      if (!(thrown instanceof HermesError) || thrown.code !== 'TURN_INTERRUPTED') throw thrown;
+      await giveBack(frame);
+    } finally {
+      typing.stop();
+      // The row may be claimed again at once; a preview in flight would then be shown beside the new one.
+      await frame.live.drop();
+      running.remove(turn.lane);
+      end();
+    }
+  };
+
+  async function openFrame(rows: Claimed, message: InboundMessage): Promise<{ frame: Frame; end: () => void }> {
+    const [{ lane, turnId: begunId }] = rows;
     const ids = rows.map((row) => row.id);
-    const begun = rows[0].turnId === null ? null : store.transcript.turn(rows[0].turnId);
-    const turnId = begun?.id ?? newTurnId();
-    const session = (begun && store.sessions.get(begun.sessionId)) ?? (await deps.openFor(message, rows[0].lane));
+    const begun = begunId === null ? null : store.transcript.turn(begunId);
+    const session = (begun && store.sessions.get(begun.sessionId)) ?? (await deps.openFor(message, lane));
     const model = agent.modelOf(session.model ?? message.options?.model ?? null);
+    const stop = new AbortController();
+    const turnId = begun?.id ?? `t${randomBytes(8).toString('hex')}`;
+    const { turn, end } = toRunningTurn(lane, message, session, turnId, stop, now());
+    const live = openLiveReply(message, session, turnId);
     const emit = (event: TurnEvent) => {
       observers.emit(ids, event);
       toLiveReply(live, event);
     };
-    const live = openLiveReply(message, session, turnId);
-    const stop = new AbortController();
-    const turn = registerTurn(rows, message, session, turnId, stop);
-    const typing = keepTyping(deps.adapterOf(message.address.platform), message.address, deps.gates);
-    try {
-      if (!begun && session.turns === 0 && hooks.has('on_session_start'))
-        await hooks.fire('on_session_start', { session_id: session.id, turn_id: turnId, platform: message.address.platform, model: model.id });
-      const result = await run(rows, message, session, turnId, begun?.context ?? null, model, live, stop.signal, emit);
-      if (isGivenBack(stop.signal)) return await giveBack(ids, session, turnId);
-      await commit(rows, session, turnId, result, live, stop.signal);
-      typing.stop();
-      await result.afterwards();
-    } catch (thrown) {
-      if (!(thrown instanceof HermesError) || thrown.code !== 'TURN_INTERRUPTED') throw thrown;
-      await giveBack(ids, session, turnId);
-    } finally {
-      typing.stop();
-      running.remove(turn.lane);
-      turn.end();
-    }
-  };
+    return { frame: { ids, message, session, model, context: begun?.context ?? null, live, stop, turn, emit }, end };
+  }
 
-  async function run(
-    rows: Claimed,
-    message: InboundMessage,
-    session: Session,
-    turnId: string,
-    context: string | null,
-    model: Model,
-    live: LiveReply,
-    signal: AbortSignal,
-    emit: (event: TurnEvent) => void,
-  ): Promise<TurnResult> {
-    const { platform } = message.address;
-    const entries = context === null ? [] : store.transcript.turnEntries(turnId);
-    const [storedUser, ...done] = entries;
-    const user = storedUser?.role === 'user' ? storedUser : await toUserEntry(message, session, turnId, signal);
+  async function run(frame: Frame): Promise<TurnResult> {
+    const { message, session, model, context, live, stop, turn, emit, ids } = frame;
+    const { turnId, lane, senderId, platform } = turn;
+    const { signal } = stop;
+    const [stored, ...done] = context === null ? [] : store.transcript.turnEntries(turnId);
+    const user = stored?.role === 'user' ? stored : await newUserEntry(frame);
     const tools = await agent.toolsOf(message, session);
     const history = loadHistory(session, turnId, model, message);
-    const ask = canAnswer(message) ? askFor(message, rows[0].lane, live, emit) : undefined;
-    const show = canAnswer(message) ? showFor(live, emit) : undefined;
-    const turn = running.get(rows[0].lane);
+    const canAsk = message.interactive !== false;
+    const show = (text: string, buttons: Button[][]) => {
+      emit({ type: 'question', text, choices: buttons.flat().map(({ label }) => label) });
+      return live.say(text, buttons);
+    };
     return runTurn({
       turnId,
       sessionId: session.id,
       taskId: session.id,
       platform,
-      senderId: message.sender.id,
+      senderId,
       home: deps.home,
       systemPrompt: await systemPromptOf(message, session, tools),
       history,
@@ -155,26 +177,20 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
       ...(context === null ? {} : { resume: { entries: done, context } }),
       isFirstTurn: session.turns === 0,
       tools,
-      agentTools: agent.agentTools({ session, history, ...(ask ? { ask } : {}) }),
+      agentTools: agent.agentTools({ session, history: [...history, ...done], ...(canAsk ? { ask: askFor(frame) } : {}) }),
       model,
       hooks,
-      journal: openJournal(rows, session, model.id),
+      journal: createTurnJournal({ store, turn, modelId: model.id, inboxIds: ids, observers, mayGoOn, now, crash }),
       limits: { maxSteps: settings.maxSteps, timeoutMs: settings.timeoutMs },
       loadImages,
-      approve: (request) =>
-        deps.approve({
-          ...request,
-          lane: rows[0].lane,
-          sessionId: session.id,
-          turnId,
-          platform,
-          senderId: message.sender.id,
-          signal,
-          ...(show ? { show } : {}),
-        }),
-      steering: () => turn?.steering.map(({ entry }) => entry) ?? [],
-      beforeCall: () => {
-        if (deps.isDraining()) throw interrupted();
+      approve: (request) => deps.approve({ ...request, lane, sessionId: session.id, turnId, platform, senderId, signal, ...(canAsk ? { show } : {}) }),
+      steering() {
+        const taken = turn.steering.splice(0);
+        turn.steered.push(...taken.map(({ inboxId }) => inboxId));
+        return taken.map(({ entry }) => entry);
+      },
+      beforeCall() {
+        mayGoOn();
         return null;
       },
       redact: deps.redact,
@@ -184,19 +200,21 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
     });
   }
 
-  async function toUserEntry(message: InboundMessage, session: Session, turnId: string, signal: AbortSignal): Promise<UserEntry> {
-    const { media, text } = await deps.media.receive(message, signal);
-    const notes = [
-      ...(await store.outbox.takeUntold(session.id)).map((part) => `your reply "${part.payload.text.slice(0, 80)}" ${part.state === 'dead' ? 'was not delivered' : 'may not have been delivered'} (${part.error ?? 'unknown reason'})`),
-      ...(message.quote ? [`in reply to ${JSON.stringify(message.quote.sender)}: ${JSON.stringify(message.quote.text.slice(0, 500))}`] : []),
-      ...(now() - message.at > lateMs ? [`sent ${Math.round((now() - message.at) / 60_000)} minutes ago`] : []),
-    ];
-    // In a session that several people share the model has to know who speaks; names hold no line breaks.
-    const said = settings.isShared(message) ? `${message.sender.name}: ${message.text}` : message.text;
-    const entry: UserEntry = { role: 'user', turnId, text: [said, ...text].filter((each) => each !== '').join('\n\n') || '(no text)' };
-    if (media.length > 0) entry.media = media;
-    if (notes.length > 0) entry.note = notes.join('; ');
-    return entry;
+  /** Ends a turn at a step boundary without an outcome; its rows are given back and it goes on after the restart. */
+  function mayGoOn(): void {
+    if (deps.isDraining()) throw new HermesError('TURN_INTERRUPTED', 'The program is stopping; the turn goes on after the restart.');
+  }
+
+  async function newUserEntry({ message, session, stop, turn }: Frame): Promise<UserEntry> {
+    return toUserEntry({
+      turnId: turn.turnId,
+      message,
+      isShared: settings.isShared(message),
+      undelivered: await store.outbox.takeUntold(session.id),
+      media: deps.media,
+      signal: stop.signal,
+      now: now(),
+    });
   }
 
   function loadHistory(session: Session, turnId: string, model: Model, message: InboundMessage): Entry[] {
@@ -213,8 +231,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
     return systemPrompt;
   }
 
-  function openLiveReply(message: InboundMessage, session: Session, turnId: string): LiveReply {
-    const { address, chatType, messageId } = message;
+  function openLiveReply({ address, chatType, messageId }: InboundMessage, session: Session, turnId: string): LiveReply {
     const adapter = deps.adapterOf(address.platform);
     if (!adapter?.send) return noReply;
     const streaming = settings.streaming(address.platform);
@@ -237,71 +254,26 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
     });
   }
 
-  function registerTurn(rows: Claimed, message: InboundMessage, session: Session, turnId: string, stop: AbortController) {
-    let end = () => {};
-    const done = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const { platform, chat, thread } = message.address;
-    const turn = {
-      lane: rows[0].lane,
-      turnId,
-      sessionId: session.id,
-      senderId: message.sender.id,
-      platform,
-      chat,
-      thread,
-      startedAt: now(),
-      steering: [],
-      abort: (reason: StopReason) => stop.abort(reason),
-      done,
-      end,
-    };
-    running.add(turn);
-    return turn;
-  }
-
-  /** The turn writes itself down here; each append is awaited, so the next step never begins before the last is durable. */
-  function openJournal(rows: Claimed, session: Session, modelId: string): Journal {
-    const { transcript } = store;
-    return {
-      async begin(entry, context) {
-        await transcript.beginTurn({ turnId: entry.turnId, sessionId: session.id, model: modelId, context, entry, inboxIds: rows.map((row) => row.id), now: now() });
-        crash('turn_begun');
-      },
-      async step(entry) {
-        await transcript.append(session.id, entry, now());
-        crash('step_stored');
-        if (deps.isDraining()) throw interrupted();
-      },
-      async toolStarted(entry) {
-        await transcript.append(session.id, entry, now());
-        crash('tool_started');
-      },
-      async toolResult(entry) {
-        crash('tool_done');
-        await transcript.finishTool(session.id, entry, now());
-        crash('tool_stored');
-      },
-      async steered(entry) {
-        const turn = running.get(rows[0].lane);
-        const taken = turn?.steering.findIndex((each) => each.entry === entry) ?? -1;
-        const [steered] = taken >= 0 ? (turn?.steering.splice(taken, 1) ?? []) : [];
-        await transcript.append(session.id, entry, now(), steered ? [steered.inboxId] : []);
-        if (steered) observers.done([steered.inboxId], { status: 'answered', text: '', sessionId: session.id, turnId: entry.turnId });
-      },
-      async compacted(summary, firstKeptTurnId) {
-        const first = store.transcript.firstEntryOf(firstKeptTurnId);
-        if (first !== null) await store.sessions.compacted(session.id, summary, first);
-      },
+  function askFor({ message, turn, live, emit }: Frame) {
+    return async (question: string, choices: string[], signal: AbortSignal): Promise<string | null> => {
+      const { lane } = turn;
+      const asked: Question = { lane, senderId: message.sender.id, kind: 'clarify', choices, timeoutMs: settings.askTimeoutMs, signal };
+      const answer = await deps.ask(asked, (buttons) => {
+        emit({ type: 'question', text: question, choices });
+        const list = choices.map((choice, index) => `${index + 1}. ${choice}`).join('\n');
+        return live.say(list === '' ? question : `${question}\n\n${list}`, buttons);
+      });
+      return answer?.text ?? null;
     };
   }
 
-  async function commit(rows: Claimed, session: Session, turnId: string, result: TurnResult, live: LiveReply, signal: AbortSignal): Promise<void> {
-    const ids = rows.map((row) => row.id);
-    const isQuiet = result.status === 'aborted' && signal.aborted;
+  async function commit({ ids, message, session, live, stop, turn }: Frame, result: TurnResult): Promise<void> {
+    const { turnId } = turn;
+    const { address } = message;
     // What was shown of a stopped answer stays; the command that stopped it says so itself.
-    const { parts, preview } = await live.finish(isQuiet ? '' : result.text);
+    const isQuiet = result.status === 'aborted' && stop.signal.aborted;
+    const { text, files } = live === noReply || isQuiet ? { text: '', files: [] } : await deps.outgoing.take(result.text);
+    const { parts, preview } = await live.finish(text, files);
     const last = result.entries.at(-1);
     crash('before_commit');
     await store.commitTurn({
@@ -317,52 +289,38 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
       parts,
       preview,
       inboxIds: ids,
-      inboxState: result.status === 'failed' ? 'failed' : 'answered',
+      inboxState: result.status === 'answered' || isQuiet ? 'answered' : 'failed',
       now: now(),
     });
     crash('turn_committed');
-    const { address } = rows[0].message;
     if (parts.length > 0 || preview) deps.delivery.kick(address.platform, address.chat);
-    if (result.status === 'failed') reportFailure(result, session, turnId, address.platform);
+    if (result.status === 'failed') reportFailure(result, session, turn);
     const outcome: TurnOutcome = { status: result.status, text: result.text, sessionId: session.id, turnId, model: result.model, usage: result.usage };
     observers.done(ids, result.code ? { ...outcome, code: result.code } : outcome);
   }
 
-  function reportFailure(result: TurnResult, session: Session, turnId: string, platform: string): void {
-    log.warn('a turn ended without an answer', { turn: turnId, session: session.id, code: result.code });
-    if (hooks.has('on_error_occurred'))
-      void hooks.fire('on_error_occurred', { error: result.code ?? 'TURN_FAILED', where: 'turn', session_id: session.id, turn_id: turnId, platform });
+  function reportFailure({ code = 'TURN_FAILED' }: TurnResult, session: Session, { turnId, platform }: RunningTurn): void {
+    log.warn('a turn ended without an answer', { turn: turnId, session: session.id, code });
+    if (hooks.has('on_error_occurred')) void hooks.fire('on_error_occurred', { error: code, where: 'turn', session_id: session.id, turn_id: turnId, platform });
   }
 
-  /** The program is stopping: the rows wait for the next start, and the caller is told. */
-  async function giveBack(ids: number[], session: Session, turnId: string): Promise<void> {
+  /** The program is stopping: the rows wait for the next start, and whoever follows them is told. */
+  async function giveBack({ ids, session, turn }: Frame): Promise<void> {
     await store.inbox.release(ids);
-    observers.done(ids, {
-      status: 'aborted',
-      text: 'The program is stopping; this message is answered after the restart.',
-      code: 'TURN_INTERRUPTED',
-      sessionId: session.id,
-      turnId,
-    });
-  }
-
-  function askFor(message: InboundMessage, lane: string, live: LiveReply, emit: (event: TurnEvent) => void) {
-    return async (question: string, choices: string[], signal: AbortSignal): Promise<string | null> => {
-      const answer = await deps.ask({ lane, senderId: message.sender.id, kind: 'clarify', choices, timeoutMs: settings.askTimeoutMs, signal }, (buttons) => {
-        emit({ type: 'question', text: question, choices });
-        const list = choices.map((choice, index) => `${index + 1}. ${choice}`).join('\n');
-        return live.say(list === '' ? question : `${question}\n\n${list}`, buttons);
-      });
-      return answer?.text ?? null;
-    };
+    const text = 'The program is stopping; this message is answered after the restart.';
+    observers.done(ids, { status: 'aborted', text, code: 'TURN_INTERRUPTED', sessionId: session.id, turnId: turn.turnId });
   }
 }
 
-function showFor(live: LiveReply, emit: (event: TurnEvent) => void) {
-  return (text: string, buttons: Button[][]) => {
-    emit({ type: 'question', text, choices: buttons.flat().map(({ label }) => label) });
-    return live.say(text, buttons);
-  };
+function toRunningTurn(lane: string, message: InboundMessage, session: Session, turnId: string, stop: AbortController, startedAt: number) {
+  let end = () => {};
+  const done = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const { platform, chat, thread } = message.address;
+  const abort = (reason: StopReason) => stop.abort(reason);
+  const turn: RunningTurn = { lane, turnId, sessionId: session.id, senderId: message.sender.id, platform, chat, thread, startedAt, steering: [], steered: [], abort, done };
+  return { turn, end };
 }
 
 function toLiveReply(live: LiveReply, event: TurnEvent): void {
@@ -384,9 +342,3 @@ function toSeed({ options }: InboundMessage): Entry[] {
 }
 
 const isGivenBack = (signal: AbortSignal) => signal.aborted && signal.reason === ('shutdown' satisfies StopReason);
-const canAnswer = (message: InboundMessage) => message.interactive !== false;
-
-function newTurnId(): string {
-  return `t${randomBytes(8).toString('hex')}`;
-}
-

@@ -9,6 +9,8 @@ export interface CommandCall {
   message: InboundMessage;
   lane: string;
   owner: string;
+  /** The inbox row of the command: what must happen once, however often the process dies in between, is bound to it. */
+  row: number;
   /** The lane's live session, if there is one. */
   session: Session | null;
 }

@@ -28,8 +28,8 @@ export interface CommandDeps extends SessionCommandDeps {
   now(): number;
 }
 
-/** How long a stopped turn may take to end before the command goes on without it, ms. */
-const stopMs = 5000;
+/** How long a stopped turn may take to end before the command goes on without it, ms. A hook cannot be interrupted. */
+const stopMs = 800;
 
 export function createCommands(deps: CommandDeps): { list(): Command[]; run(call: CommandCall): Promise<CommandResult>; isControl(name: string): boolean } {
   const own: Command[] = [...controlCommands(deps), ...sessionCommands(deps, (call, reason) => stopTurn(deps, call, reason)), ...infoCommands(deps, () => list())];
@@ -48,19 +48,19 @@ export function createCommands(deps: CommandDeps): { list(): Command[]; run(call
   return { list, run, isControl: (name) => findCommand(own, name)?.isControl ?? false };
 }
 
-async function stopTurn({ running, questions }: CommandDeps, call: CommandCall, reason: StopReason): Promise<boolean> {
+async function stopTurn({ running, questions }: CommandDeps, call: CommandCall, reason: StopReason): Promise<'none' | 'ended' | 'ending'> {
   const { platform, chat, thread } = call.message.address;
   const turn = running.get(call.lane) ?? (reason === 'stop' ? running.inChat(platform, chat, thread) : undefined);
-  if (!turn) return false;
+  if (!turn) return 'none';
   turn.abort(reason);
   questions.cancel(turn.lane);
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, stopMs);
+  const late = new Promise<'ending'>((resolve) => {
+    timer = setTimeout(() => resolve('ending'), stopMs);
   });
-  await Promise.race([turn.done, late]);
+  const outcome = await Promise.race([turn.done.then(() => 'ended' as const), late]);
   clearTimeout(timer);
-  return true;
+  return outcome;
 }
 
 function controlCommands(deps: CommandDeps): Command[] {
@@ -71,7 +71,8 @@ function controlCommands(deps: CommandDeps): Command[] {
       description: 'Stop what is running in this chat',
       isControl: true,
       async run(call) {
-        return (await stopTurn(deps, call, 'stop')) ? 'Stopped.' : 'Nothing is running here.';
+        const stopped = await stopTurn(deps, call, 'stop');
+        return stopped === 'none' ? 'Nothing is running here.' : stopped === 'ended' ? 'Stopped.' : 'Stopping; what it is doing ends in a moment.';
       },
     },
     {

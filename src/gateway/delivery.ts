@@ -4,11 +4,13 @@
  * claim (attempting, committed) -> send or edit -> toSettlement() -> settle (committed). A part that waits holds back the later
  * ones of its chat and nobody else's.
  */
-import { toMessage } from '../contract/errors.ts';
+import { HermesError, toMessage } from '../contract/errors.ts';
 import type { Adapter, SendOutcome } from '../contract/adapter.ts';
 import type { Hooks } from '../contract/plugin.ts';
 import type { Log } from '../contract/log.ts';
-import { createKeyedLoop } from '../lib/keyed-loop.ts';
+import type { OutboundPart } from '../contract/message.ts';
+import { createKeyedLoop, type KeyedLoop, type Step } from '../lib/keyed-loop.ts';
+import { sleep } from '../lib/retry.ts';
 import type { Outbox, PartRow, Settlement } from '../store/outbox.ts';
 import type { Gates } from './gates.ts';
 
@@ -38,26 +40,34 @@ export interface DeliveryOptions {
 
 const callMs = 15_000;
 const uploadMs = 120_000;
-/** Chats delivered to at once. */
+/** Chats of one platform delivered to at once. */
 const maxChats = 64;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { outbox, gates, adapterOf, hooks, log, now, crash } = options;
 
-  const loop = createKeyedLoop({
-    maxRunning: maxChats,
-    now,
-    log,
-    async step(key) {
-      const [platform = '', chat = ''] = splitKey(key);
-      const limited = gates.limitedFor({ platform, chat });
-      if (limited > 0) return { at: now() + limited };
-      const claim = await outbox.claim(platform, chat, now());
-      if (!claim.part) return claim.at === null ? 'idle' : { at: claim.at };
-      await deliver(claim.part);
-      return 'again';
-    },
-  });
+  const closing = new AbortController();
+  let isOpen = false;
+
+  const step = async (platform: string, chat: string): Promise<Step> => {
+    const limited = gates.limitedFor({ platform, chat });
+    if (limited > 0) return { at: now() + limited };
+    const claim = await outbox.claim(platform, chat, now());
+    if (!claim.part) return claim.at === null ? 'idle' : { at: claim.at };
+    await deliver(claim.part);
+    return 'again';
+  };
+
+  // One loop per platform: calls that hang on one take no place from another's.
+  const loops = new Map<string, KeyedLoop>();
+  const loopOf = (platform: string): KeyedLoop => {
+    const known = loops.get(platform);
+    if (known) return known;
+    const loop = createKeyedLoop({ maxRunning: maxChats, now, log, step: (chat) => step(platform, chat) });
+    if (isOpen) loop.open();
+    loops.set(platform, loop);
+    return loop;
+  };
 
   const deliver = async (part: PartRow) => {
     crash('part_attempting');
@@ -68,22 +78,38 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const limitedUntil = outcome.status === 'rate_limited' ? gates.limit({ platform, chat }, outcome.scope, outcome.retryAfterMs) : 0;
     const settlement = toSettlement(part, outcome, { now: now(), random: options.random, isIdempotent, limitedUntil });
     if (outcome.status === 'permanent' && outcome.targetGone) gates.noteGone(part.payload.address);
-    if (outcome.status === 'moved') await options.onMoved(platform, chat, outcome.chat);
-    await outbox.settle(part.id, settlement, now());
+    await untilWritten(async () => {
+      if (outcome.status === 'moved') await options.onMoved(platform, chat, outcome.chat);
+      await outbox.settle(part.id, settlement, now());
+    });
     crash('part_settled');
-    if (outcome.status === 'moved') loop.wake(toKey(platform, outcome.chat));
+    if (outcome.status === 'moved') loopOf(platform).wake(outcome.chat);
     report(part, settlement);
+  };
+
+  /** The call has been made: what came of it must not be forgotten because the disk is full for a while. */
+  const untilWritten = async (write: () => Promise<void>) => {
+    for (;;) {
+      try {
+        return await write();
+      } catch (thrown) {
+        if (!(thrown instanceof HermesError) || thrown.code !== 'STORE_UNAVAILABLE' || closing.signal.aborted) throw thrown;
+        log.error('what came of a delivery cannot be written; it is tried again in a second', { error: thrown.message });
+        await sleep(1000, closing.signal).catch(() => {});
+      }
+    }
   };
 
   const attempt = async (part: PartRow, adapter: Adapter | undefined): Promise<SendOutcome> => {
     if (!adapter?.send) return { status: 'transient', error: 'the platform is not available' };
-    const { text } = part.payload;
+    const { isShown, ...payload } = part.payload;
+    if (isShown && part.messageId) return { status: 'sent', messageId: part.messageId };
+    const { text } = payload;
     const isRepeat = part.maybeSent === 'lost' && !part.messageId && !adapter.isIdempotent;
-    const outbound = { ...part.payload, text: isRepeat ? withRepeatMark(text, adapter) : text, idempotencyKey: `hg${part.id}` };
-    const limitMs = part.payload.media ? uploadMs : callMs;
+    const outbound = { ...payload, text: isRepeat ? withRepeatMark(text, adapter) : text, idempotencyKey: `hg${part.id}` };
+    const limitMs = payload.media ? uploadMs : callMs;
     const signal = AbortSignal.timeout(limitMs);
-    const call = part.messageId && adapter.edit ? adapter.edit(part.messageId, outbound, signal) : adapter.send(outbound, signal);
-    return within(call, limitMs + 1000);
+    return within(callAdapter(adapter, part.messageId, outbound, signal), limitMs + 1000);
   };
 
   const report = (part: PartRow, settlement: Settlement) => {
@@ -106,15 +132,20 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   };
 
   return {
-    kick: (platform, chat) => loop.wake(toKey(platform, chat)),
+    kick: (platform, chat) => loopOf(platform).wake(chat),
     open() {
-      for (const { platform, chat, limitedUntil } of outbox.openChats(now())) {
-        if (limitedUntil !== null) gates.limitUntil({ platform, chat }, limitedUntil);
-        loop.wake(toKey(platform, chat));
+      for (const { platform, chat, limitedUntil, botLimitedUntil } of outbox.openChats(now())) {
+        if (limitedUntil !== null) gates.limitUntil({ platform, chat }, 'chat', limitedUntil);
+        if (botLimitedUntil !== null) gates.limitUntil({ platform, chat }, 'bot', botLimitedUntil);
+        loopOf(platform).wake(chat);
       }
-      loop.open();
+      isOpen = true;
+      for (const loop of loops.values()) loop.open();
     },
-    close: () => loop.close(),
+    async close() {
+      closing.abort();
+      await Promise.all([...loops.values()].map((loop) => loop.close()));
+    },
   };
 }
 
@@ -149,29 +180,38 @@ export function toSettlement(part: PartRow, outcome: SendOutcome, env: SettleEnv
   const retry = (error: string): Settlement => {
     if (part.attempts > quickTries && age >= giveUpMs) return { state: 'dead', error };
     const waitMs = part.attempts > quickTries ? slowTryMs : 1000 * 2 ** (part.attempts - 1);
-    return { state: 'waiting', nextTryAt: env.now + Math.round(waitMs * (0.8 + 0.4 * env.random())), error, limited: false };
+    return { state: 'waiting', nextTryAt: env.now + Math.round(waitMs * (0.8 + 0.4 * env.random())), error };
   };
   switch (outcome.status) {
     case 'sent':
+      // The platform may have answered with the message of an attempt that was forgotten, a preview perhaps: the edit makes sure of the text.
+      if (env.isIdempotent && part.maybeSent === 'died' && !part.messageId)
+        return { state: 'waiting', nextTryAt: env.now, error: 'sent; its text is made sure of', messageId: outcome.messageId };
       return { state: 'sent', messageId: outcome.messageId };
     case 'rate_limited':
       if (age >= giveUpLimitedMs) return { state: 'dead', error: 'the platform limited this chat for too long' };
-      return { state: 'waiting', nextTryAt: env.limitedUntil, error: 'rate limited', limited: true };
+      return { state: 'waiting', nextTryAt: env.limitedUntil, error: 'rate limited', limited: outcome.scope };
     case 'transient':
       return retry(outcome.error);
     case 'unknown': {
       // An edit may be repeated freely: it puts the same text in the same place.
       if (part.messageId || env.isIdempotent) return retry(outcome.error);
       if (part.maybeSent === 'lost') return { state: 'unknown', error: outcome.error };
-      return { state: 'waiting', nextTryAt: env.now, error: outcome.error, limited: false, isLost: true };
+      return { state: 'waiting', nextTryAt: env.now, error: outcome.error, isLost: true };
     }
     case 'edit_gone':
-      return { state: 'waiting', nextTryAt: env.now, error: outcome.error, limited: false, forgetMessage: true };
+      return { state: 'waiting', nextTryAt: env.now, error: outcome.error, forgetMessage: true };
     case 'moved':
-      return { state: 'waiting', nextTryAt: env.now, error: `moved to ${outcome.chat}`, limited: false };
+      return { state: 'waiting', nextTryAt: env.now, error: `moved to ${outcome.chat}` };
     case 'permanent':
       return { state: 'dead', error: outcome.error };
   }
+}
+
+/** Async, so that an adapter that throws at once is a rejection like any other. */
+async function callAdapter(adapter: Adapter, messageId: string | null, part: OutboundPart, signal: AbortSignal): Promise<SendOutcome> {
+  if (messageId && adapter.edit) return adapter.edit(messageId, part, signal);
+  return (await adapter.send?.(part, signal)) ?? { status: 'transient', error: 'the platform is not available' };
 }
 
 /** An adapter has to end by itself; one that does not must not hold its chat for ever. */
@@ -189,5 +229,3 @@ async function within(call: Promise<SendOutcome>, ms: number): Promise<SendOutco
   }
 }
 
-const toKey = (platform: string, chat: string) => `${platform}\n${chat}`;
-const splitKey = (key: string) => key.split('\n', 2);

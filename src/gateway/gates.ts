@@ -12,7 +12,7 @@ export interface Gates {
   /** The platform said to wait; 10 % and a quarter of a second are added. Returns the moment at which to try again. */
   limit(chat: Chat, scope: 'chat' | 'bot', retryAfterMs: number): number;
   /** The same, for a limit that a former process met. */
-  limitUntil(chat: Chat, until: number): void;
+  limitUntil(chat: Chat, scope: 'chat' | 'bot', until: number): void;
   /** True while previews and typing to the chat are pointless: limited, or the chat is gone. */
   isShut(chat: Chat): boolean;
   /** The chat was deleted or has blocked us; previews and typing leave it alone for a day. */
@@ -27,6 +27,7 @@ export function createGates(now: () => number): Gates {
   const notBefore = new Map<string, number>();
   const goneUntil = new Map<string, number>();
   const chatKey = ({ platform, chat }: Chat) => `${platform}:${chat}`;
+  const bucket = (chat: Chat, scope: 'chat' | 'bot') => (scope === 'bot' ? chat.platform : chatKey(chat));
   const limitedFor = (chat: Chat) => Math.max(0, (notBefore.get(chatKey(chat)) ?? 0) - now(), (notBefore.get(chat.platform) ?? 0) - now());
   const raise = (key: string, until: number) => {
     if (notBefore.size > sweepAt) sweep(notBefore, now());
@@ -37,10 +38,10 @@ export function createGates(now: () => number): Gates {
     limitedFor,
     limit(chat, scope, retryAfterMs) {
       const until = now() + Math.ceil(retryAfterMs * 1.1) + 250;
-      raise(scope === 'bot' ? chat.platform : chatKey(chat), until);
+      raise(bucket(chat, scope), until);
       return until;
     },
-    limitUntil: (chat, until) => raise(chatKey(chat), until),
+    limitUntil: (chat, scope, until) => raise(bucket(chat, scope), until),
     isShut: (chat) => limitedFor(chat) > 0 || (goneUntil.get(chatKey(chat)) ?? 0) > now(),
     noteGone(chat) {
       if (goneUntil.size > sweepAt) sweep(goneUntil, now());

@@ -12,6 +12,7 @@ import type { TurnOutcome } from '../contract/turn.ts';
 import type { KeyedLoop } from '../lib/keyed-loop.ts';
 import type { Store } from '../store/store.ts';
 import type { InboxRow } from '../store/inbox.ts';
+import type { NewPart } from '../store/outbox.ts';
 import type { Access } from './access.ts';
 import { parseCommand } from './command.ts';
 import { controlLane } from './control-lane.ts';
@@ -53,9 +54,12 @@ export interface Gateway {
 
 /** Pictures of one album arrive one by one within about a second. */
 const albumMs = 1000;
+/** At the end: for turns that were told to stop, and then at least as long for calls in flight. */
+const lastMs = 2000;
 
 export function createGateway(deps: GatewayDeps): Gateway {
   const { store, access, lanes, delivery, running, questions, observers, hooks, settings, now, crash } = deps;
+  const fullText = `${settings.queueLimit} messages are waiting here already; this one was not taken. Please send it again later.`;
 
   const receive = async (message: InboundMessage, observer?: TurnObserver): Promise<Receipt> => {
     const verdict = access.authorize(message);
@@ -99,7 +103,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const isTaken = isQueued || isSteered ? command?.args !== '' : false;
     const message = isTaken && command ? { ...received, text: command.args } : received;
     const isControl = command !== null && !isTaken && deps.isControl(command.name);
-    const isAnswer = !command && questions.answerByText(key, message.sender.id, message.text);
     const lane = isControl ? controlLane(key) : key;
     const { id, outcome } = await store.inbox.admit({
       lane,
@@ -107,14 +110,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
       now: now(),
       ...(message.albumId === undefined ? {} : { readyAt: now() + albumMs }),
       // The row that an idle lane is about to claim does not count as waiting.
-      ...(isControl || isAnswer ? {} : { limit: settings.queueLimit + (lanes.isRunning(lane) ? 0 : 1) }),
-      isSettled: isAnswer,
+      ...(isControl ? {} : { limit: settings.queueLimit + (lanes.isRunning(lane) ? 0 : 1) }),
+      // Whoever follows the message hears of it that way.
+      tellFull: (row) => (observer ? [] : [toFullNotice(row, message)]),
+      isAnswer: () => !command && questions.answerByText(key, message.sender.id, message.text),
     });
     crash('admitted');
     if (outcome === 'duplicate') return followDuplicate(id, observer);
     if (observer) observers.follow(id, observer);
-    if (isAnswer) observers.done([id], { status: 'answered', text: '' });
-    else if (outcome === 'full') await refuseFull(id, message);
+    if (outcome === 'answer') observers.done([id], { status: 'answered', text: '' });
+    else if (outcome === 'full') tellFull(id, message);
     else {
       if (!isControl && !command) applyBusyMode(key, id, message, isQueued ? 'queue' : settings.busyMode);
       else if (isSteered) applyBusyMode(key, id, message, 'steer');
@@ -134,12 +139,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
     }
   };
 
-  const refuseFull = async (id: number, message: InboundMessage) => {
-    const text = `${settings.queueLimit} messages are waiting here already; this one was not taken. Please send it again later.`;
+  const toFullNotice = (id: number, { address, messageId }: InboundMessage): NewPart => {
     const origin = { kind: 'notice', id: `full:${id}`, sessionId: null, turnId: null } as const;
-    await store.outbox.add([{ origin, part: 0, payload: { address: message.address, text, format: 'plain', replyTo: message.messageId } }], now());
-    delivery.kick(message.address.platform, message.address.chat);
-    observers.done([id], { status: 'declined', text, code: 'QUEUE_FULL' });
+    return { origin, part: 0, payload: { address, text: fullText, format: 'plain', replyTo: messageId } };
+  };
+
+  const tellFull = (id: number, { address }: InboundMessage) => {
+    delivery.kick(address.platform, address.chat);
+    observers.done([id], { status: 'declined', text: fullText, code: 'QUEUE_FULL' });
   };
 
   /** The same event again: whoever follows it gets the first delivery's answer, now or when there is one. */
@@ -157,7 +164,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     receive,
     async open() {
       await store.outbox.recover();
-      const { lanes: left, poison } = await store.inbox.recover(now());
+      const { lanes: left, poison } = await store.inbox.recover();
       for (const row of poison) await deps.onPoison(row);
       delivery.open();
       for (const lane of left) lanes.wake(lane);
@@ -168,11 +175,22 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const timer = setTimeout(() => {
         for (const turn of running.all()) turn.abort('shutdown');
       }, graceMs);
-      await closed;
+      // What does not end even then (a store that cannot be written, a call that hangs) is left as a death would leave it.
+      const end = performance.now() + graceMs + lastMs;
+      await endsWithin(closed, graceMs + lastMs);
       clearTimeout(timer);
-      await delivery.close();
+      await endsWithin(delivery.close(), Math.max(lastMs, end - performance.now()));
     },
   };
+}
+
+async function endsWithin(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
 
 function toOutcome(state: string, turn: ReturnType<Store['transcript']['turn']>): TurnOutcome {

@@ -4,8 +4,9 @@
  */
 import { toMessage } from '../contract/errors.ts';
 import type { Log } from '../contract/log.ts';
-import { createKeyedLoop, type KeyedLoop } from '../lib/keyed-loop.ts';
+import { createKeyedLoop, type KeyedLoop, type Step } from '../lib/keyed-loop.ts';
 import type { Claim, InboxRow } from '../store/inbox.ts';
+import { isControlLane } from './control-lane.ts';
 
 export type Claimed = [InboxRow, ...InboxRow[]];
 
@@ -28,7 +29,8 @@ export function createLanes({ claim, run, markAlone, maxRunning, log, now }: Lan
   const gate = createGate();
   const runGated = async (rows: Claimed) => {
     const isSuspect = rows.some((row) => row.deaths >= deathsBeforeAlone);
-    const leave = await (isSuspect ? gate.alone() : gate.shared());
+    // A control command is often about the very turn that runs alone or fills the house: it waits for neither.
+    const leave = await (isSuspect ? gate.alone() : isControlLane(rows[0].lane) ? noGate : gate.shared());
     try {
       if (isSuspect) await markAlone(rows);
       await run(rows);
@@ -38,18 +40,31 @@ export function createLanes({ claim, run, markAlone, maxRunning, log, now }: Lan
       leave();
     }
   };
-  return createKeyedLoop({
-    maxRunning,
-    log,
-    now,
-    async step(lane) {
-      const claimed = await claim(lane);
-      if (!claimed.rows) return claimed.at === null ? 'idle' : { at: claimed.at };
-      await runGated(claimed.rows);
-      return 'again';
-    },
-  });
+  const step = async (lane: string): Promise<Step> => {
+    const claimed = await claim(lane);
+    if (!claimed.rows) return claimed.at === null ? 'idle' : { at: claimed.at };
+    await runGated(claimed.rows);
+    return 'again';
+  };
+  return besides(createKeyedLoop({ step, maxRunning, log, now }), createKeyedLoop({ step, maxRunning, log, now }));
 }
+
+/** Control lanes run in a loop of their own, so that turns never take all the places. */
+function besides(turns: KeyedLoop, control: KeyedLoop): KeyedLoop {
+  const loopOf = (lane: string) => (isControlLane(lane) ? control : turns);
+  return {
+    wake: (lane) => loopOf(lane).wake(lane),
+    open() {
+      turns.open();
+      control.open();
+    },
+    close: async () => void (await Promise.all([turns.close(), control.close()])),
+    isRunning: (lane) => loopOf(lane).isRunning(lane),
+    running: () => turns.running() + control.running(),
+  };
+}
+
+const noGate = () => {};
 
 /** Many may be inside together, or one alone. Who waits to be alone is let in before later comers. */
 function createGate() {

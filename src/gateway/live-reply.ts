@@ -11,6 +11,7 @@ import type { Log } from '../contract/log.ts';
 import { toMessage } from '../contract/errors.ts';
 import type { NewPart, Origin, Outbox, PartPayload, PartRow } from '../store/outbox.ts';
 import type { Gates } from './gates.ts';
+import type { OutgoingFile } from './outgoing-files.ts';
 
 export interface LiveReply {
   text(delta: string): void;
@@ -20,8 +21,10 @@ export interface LiveReply {
   segment(text: string): Promise<void>;
   /** A message beside the answer (a question, a notice). */
   say(text: string, buttons?: Button[][]): Promise<void>;
-  /** No more previews. Gives what commitTurn writes for the final text; empty text gives no parts. */
-  finish(text: string): Promise<{ parts: NewPart[]; preview: { id: number; payload: PartPayload } | null }>;
+  /** No more previews, and none in flight once it resolves: the turn has ended here without an outcome. */
+  drop(): Promise<void>;
+  /** No more previews. Gives what commitTurn writes for the final text and the files behind it; empty text gives no parts. */
+  finish(text: string, files: OutgoingFile[]): Promise<{ parts: NewPart[]; preview: { id: number; payload: PartPayload } | null }>;
 }
 
 export interface LiveReplyOptions {
@@ -54,11 +57,12 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
 
   // Parts of a turn that a former process began are there already.
   const existing = outbox.ofOrigin(origin.kind, origin.id);
-  const last = existing.at(-1);
   let nextPart = existing.length;
-  let row: PartRow | null = last?.state === 'preview' ? last : null;
+  let row: PartRow | null = existing.findLast(({ state }) => state === 'preview') ?? null;
   let growing = '';
   let shown = '';
+  /** The first message may or may not be there: a second try could make a second one. */
+  let isLost = false;
   let timer: NodeJS.Timeout | null = null;
   let isOver = false;
   // One call after another: an edit must not overtake the message that it edits.
@@ -83,7 +87,7 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
   };
 
   const refresh = async () => {
-    if (isOver || growing.trim().length < options.bufferChars) return;
+    if (isOver || isLost || growing.trim().length < options.bufferChars) return;
     if (gates.isShut(base.address)) return schedule(editGap);
     const text = split(growing)[0] ?? '';
     if (text === '' || text === shown) return;
@@ -102,7 +106,12 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
         await outbox.previewSent(row.id, outcome.messageId);
       }
     } else if (outcome?.status === 'rate_limited') gates.limit(base.address, outcome.scope, outcome.retryAfterMs);
-    else return; // The final text tells; a preview that cannot be shown is not worth a second try.
+    else {
+      // The final text tells; a preview that cannot be shown is not worth a second try.
+      isLost = !row.messageId;
+      if (outcome?.status === 'permanent' && outcome.targetGone) gates.noteGone(base.address);
+      return;
+    }
     options.crash('preview_shown');
     if (split(growing)[0] !== shown) schedule(editGap);
   };
@@ -111,7 +120,8 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
   const settle = (text: string) => {
     const texts = text.trim() === '' ? [] : split(text);
     const taken = row;
-    const preview = taken && texts[0] !== undefined ? { id: taken.id, payload: payload(texts[0], taken.part) } : null;
+    const [first] = texts;
+    const preview = taken && first !== undefined ? { id: taken.id, payload: { ...payload(first, taken.part), ...(first === shown ? { isShown: true as const } : {}) } } : null;
     const parts = texts.slice(preview ? 1 : 0).map((each): NewPart => {
       const part = nextPart++;
       return { origin, part, payload: payload(each, part) };
@@ -122,6 +132,12 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
   const pause = () => {
     if (timer) clearTimeout(timer);
     timer = null;
+  };
+
+  const close = async () => {
+    isOver = true;
+    pause();
+    await work;
   };
 
   return {
@@ -136,12 +152,13 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
       pause();
       return enqueue(async () => {
         const { parts, preview } = settle(text);
-        if (preview) await outbox.closePreview(preview.id, preview.payload);
-        if (parts.length > 0) await outbox.add(parts, now());
+        // Asked for in one tick, so both are written in one transaction.
+        await Promise.all([preview && outbox.closePreview(preview.id, preview.payload), parts.length > 0 && outbox.add(parts, now())]);
         // A preview without a final text stays as it is for the next segment to use.
         if (preview) row = null;
         growing = '';
         shown = '';
+        isLost = false;
         if (preview || parts.length > 0) options.kick();
       });
     },
@@ -152,11 +169,15 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
         options.kick();
       });
     },
-    async finish(text) {
-      isOver = true;
-      pause();
-      await work;
-      return settle(text);
+    drop: close,
+    async finish(text, files) {
+      await close();
+      const { parts, preview } = settle(text);
+      const attached = files.map((media): NewPart => {
+        const part = nextPart++;
+        return { origin, part, payload: { ...payload('', part), media } };
+      });
+      return { parts: [...parts, ...attached], preview };
     },
   };
 }
@@ -167,5 +188,6 @@ export const noReply: LiveReply = {
   retract() {},
   async segment() {},
   async say() {},
+  async drop() {},
   finish: async () => ({ parts: [], preview: null }),
 };

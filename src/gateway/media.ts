@@ -1,6 +1,6 @@
 /**
  * Attachments of an authorised message, fetched when its turn begins: pictures are kept for the model, small texts are put into
- * the message, everything else is named. Files get names of our own; what people called them is only ever shown.
+ * the message, speech is transcribed where that is configured, everything else is named. Files get names of our own; what people called them is only ever shown.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -22,7 +22,15 @@ const timeoutMs = 60_000;
 const extensions: Record<string, string> = { 'image/jpeg': '.jpg', 'image/png': '.png', 'image/webp': '.webp', 'image/gif': '.gif' };
 const textTypes = /^(text\/|application\/(json|xml|yaml|x-yaml|toml|javascript|x-sh))/;
 
-export function createMedia({ home, adapterOf, log }: { home: string; adapterOf(platform: string): Adapter | undefined; log: Log }): Media {
+export interface MediaDeps {
+  home: string;
+  adapterOf(platform: string): Adapter | undefined;
+  /** Absent without a configured transcriber. */
+  transcribe?: (bytes: Uint8Array, mime: string, signal: AbortSignal) => Promise<string | null>;
+  log: Log;
+}
+
+export function createMedia({ home, adapterOf, transcribe, log }: MediaDeps): Media {
   const folder = join(home, 'cache', 'media');
 
   const store = async (bytes: Uint8Array, mime: string): Promise<string> => {
@@ -40,13 +48,17 @@ export function createMedia({ home, adapterOf, log }: { home: string; adapterOf(
         const label = `${attachment.kind} ${JSON.stringify(attachment.name)}`;
         const isImage = attachment.kind === 'image' && attachment.mime in extensions;
         const isText = textTypes.test(attachment.mime) && (attachment.size ?? 0) <= inlineBytes;
-        if (!isImage && !isText) {
+        const isSpoken = attachment.kind === 'voice' && transcribe !== undefined;
+        if (!isImage && !isText && !isSpoken) {
           text.push(`[${label} was sent; its content cannot be read here]`);
           continue;
         }
         try {
           const bytes = await download(adapterOf(address.platform), attachment, isText ? inlineBytes : maxBytes, signal);
-          if (isImage) media.push({ path: await store(bytes, attachment.mime), mime: attachment.mime, name: attachment.name, kind: 'image' });
+          if (isSpoken) {
+            const spoken = await transcribe(bytes, attachment.mime, signal);
+            text.push(spoken ? `[voice message] ${spoken}` : `[${label} was sent but could not be transcribed]`);
+          } else if (isImage) media.push({ path: await store(bytes, attachment.mime), mime: attachment.mime, name: attachment.name, kind: 'image' });
           else text.push(`[${label}]\n${new TextDecoder().decode(bytes)}`);
         } catch (thrown) {
           log.warn('an attachment could not be fetched', { platform: address.platform, error: toMessage(thrown) });

@@ -3,18 +3,20 @@
  * message that was quarantined). They go through the outbox like every reply.
  */
 import { randomUUID } from 'node:crypto';
-import { HermesError } from '../contract/errors.ts';
+import { HermesError, toMessage } from '../contract/errors.ts';
 import type { Adapter } from '../contract/adapter.ts';
 import type { Log } from '../contract/log.ts';
 import type { Address } from '../contract/message.ts';
 import type { InboxRow } from '../store/inbox.ts';
 import { formatAddress, type NewPart, type Origin, type PartRow } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
+import { closeTurn } from './close-turn.ts';
 
 export interface Notices {
   /** Resolves after the commit. Rejects with ADDRESS_INVALID or ADAPTER_OFF. */
   send(to: Address | string, text: string, from: { kind: 'plugin' | 'command'; name: string }): Promise<void>;
   undelivered(part: PartRow, state: 'dead' | 'unknown', error: string): Promise<void>;
+  /** Ends a row in which the process died while it ran alone, together with what its chat and the operator are told. */
   poison(row: InboxRow): Promise<void>;
   setHome(address: Address): Promise<void>;
   /** Where plugins may answer. */
@@ -37,24 +39,32 @@ const homeKey = 'home';
 export function createNotices({ store, operator, homeChats, adapterOf, kick, log, now }: NoticesDeps): Notices {
   const state = store.state('gateway');
 
+  /** Null where nothing can be sent. */
+  const toParts = (address: Address, text: string, origin: Origin): NewPart[] | null => {
+    const texts = adapterOf(address.platform)?.split?.(text);
+    return texts ? texts.map((each, part): NewPart => ({ origin, part, payload: { address, text: each, format: 'markdown' } })) : null;
+  };
+
+  const kickAll = (parts: NewPart[]) => {
+    for (const { payload } of parts) kick(payload.address.platform, payload.address.chat);
+  };
+
   const put = async (address: Address, text: string, origin: Origin) => {
-    const split = adapterOf(address.platform)?.split;
-    if (!split) throw new HermesError('ADAPTER_OFF', `${address.platform} is not configured or cannot be sent to.`);
-    const parts = split(text).map((each, part): NewPart => ({ origin, part, payload: { address, text: each, format: 'markdown' } }));
+    const parts = toParts(address, text, origin);
+    if (!parts) throw new HermesError('ADAPTER_OFF', `${address.platform} is not configured or cannot be sent to.`);
     await store.outbox.add(parts, now());
-    kick(address.platform, address.chat);
+    kickAll(parts);
   };
 
-  const tellOperator = async (text: string, id: string, except?: Address) => {
+  /** What the operator is told, unless it is about the operator's own chat: one that cannot be reached is not told so. */
+  const toOperator = async (text: string, id: string, about: Address): Promise<NewPart[]> => {
     const target = operator ?? (await state.get(homeKey)) ?? homeChats[0];
-    if (!target) return log.error(`nobody to tell: set operator in config.yaml. ${text}`);
-    const address = parseAddress(target);
-    // A chat that cannot be reached is not told that it cannot be reached.
-    if (except && address.platform === except.platform && address.chat === except.chat) return;
-    await put(address, text, { kind: 'notice', id, sessionId: null, turnId: null });
+    const address = target ? parseAddress(target) : null;
+    if (address?.platform === about.platform && address.chat === about.chat) return [];
+    const parts = address && toParts(address, text, { kind: 'notice', id, sessionId: null, turnId: null });
+    if (!parts) log.error(`nobody to tell: set operator in config.yaml to a chat that can be sent to. ${text}`);
+    return parts ?? [];
   };
-
-  const guarded = async (work: Promise<void>) => work.catch((thrown: unknown) => log.error('a notice was not kept', { error: String(thrown) }));
 
   return {
     send: (to, text, { kind, name }) => put(typeof to === 'string' ? parseAddress(to) : to, text, { kind, id: `${name}:${randomUUID()}`, sessionId: null, turnId: null }),
@@ -64,15 +74,25 @@ export function createNotices({ store, operator, homeChats, adapterOf, kick, log
       log.error(partState === 'dead' ? 'a reply was not delivered' : 'nobody knows whether a reply was delivered', { part: part.id, to: where, error });
       if (part.origin === 'notice') return;
       const what = partState === 'dead' ? 'could not be delivered' : 'may not have been delivered';
-      await guarded(tellOperator(`A reply to ${where} ${what}: ${error}. \`hermes outbox list\` shows it as ${part.id}.`, `part:${part.id}`, part.payload.address));
+      try {
+        const parts = await toOperator(`A reply to ${where} ${what}: ${error}. \`hermes outbox list\` shows it as ${part.id}.`, `part:${part.id}`, part.payload.address);
+        await store.outbox.add(parts, now());
+        kickAll(parts);
+      } catch (thrown) {
+        log.error('a notice was not kept', { error: toMessage(thrown) });
+      }
     },
 
     async poison(row) {
       const { address } = row.message;
       const text = `The program died ${row.deaths} times while it worked on this message, so it is not tried again (reference m${row.id}).`;
       log.error('a message is quarantined: the process died whenever it ran', { inbox: row.id, deaths: row.deaths });
-      if (adapterOf(address.platform)?.split) await guarded(put(address, text, { kind: 'notice', id: `poison:${row.id}`, sessionId: null, turnId: row.turnId }));
-      await guarded(tellOperator(`Message m${row.id} from ${formatAddress(address)} is quarantined: the process died ${row.deaths} times while it ran.`, `quarantine:${row.id}`, address));
+      const parts = [
+        ...(toParts(address, text, { kind: 'notice', id: `poison:${row.id}`, sessionId: null, turnId: row.turnId }) ?? []),
+        ...(await toOperator(`Message m${row.id} from ${formatAddress(address)} is quarantined: the process died ${row.deaths} times while it ran.`, `quarantine:${row.id}`, address)),
+      ];
+      await closeTurn(store, [row.id], { state: 'quarantined', code: 'TURN_QUARANTINED', text, parts, now: now() });
+      kickAll(parts);
     },
 
     setHome: (address) => state.set(homeKey, formatAddress(address)),

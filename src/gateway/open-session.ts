@@ -58,6 +58,10 @@ export function isOver(session: Session, policy: ResetPolicy, now: number): Rese
   if (mode !== 'daily' && mode !== 'both') return null;
   const boundary = new Date(now);
   boundary.setHours(atHour, 0, 0, 0);
-  if (boundary.getTime() > now) boundary.setDate(boundary.getDate() - 1);
+  if (boundary.getTime() > now) {
+    boundary.setDate(boundary.getDate() - 1);
+    // Again, because an hour that the clocks skip today is there on other days.
+    boundary.setHours(atHour, 0, 0, 0);
+  }
   return session.lastActiveAt < boundary.getTime() ? 'daily' : null;
 }

@@ -64,7 +64,13 @@ export function createQuestions(): Questions {
         pending.set(id, { ...question, id, settle });
         if (question.signal.aborted) settle(null);
       });
-      await show(question.choices.map((label, index) => [{ label, value: `q:${id}:${index}` }]));
+      try {
+        await show(question.choices.map((label, index) => [{ label, value: `q:${id}:${index}` }]));
+      } catch (thrown) {
+        // Nobody has seen it, so nobody's next message may be taken for its answer.
+        pending.get(id)?.settle(null);
+        throw thrown;
+      }
       return answered;
     },
 

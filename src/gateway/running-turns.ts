@@ -13,8 +13,10 @@ export interface RunningTurn {
   chat: string;
   thread: string | undefined;
   startedAt: number;
-  /** Taken by the agent after its next tool result. */
+  /** Messages for the agent's next tool result; what the turn does not take waits in the lane like any message. */
   steering: { entry: UserEntry; inboxId: number }[];
+  /** Inbox rows of what the agent has taken and not yet written down. */
+  steered: number[];
   abort(reason: StopReason): void;
   /** Resolves when the turn is committed or given back. */
   done: Promise<void>;

@@ -7,16 +7,17 @@ import type { Session } from '../store/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Command, CommandCall } from './command.ts';
 import { tellReset } from './open-session.ts';
-import type { StopReason } from './running-turns.ts';
+import type { RunningTurns, StopReason } from './running-turns.ts';
 
 export interface SessionCommandDeps {
   store: Store;
   hooks: Hooks;
+  running: RunningTurns;
   modelOf(name: string | null): Model;
   now(): number;
 }
 
-type Stop = (call: CommandCall, reason: StopReason) => Promise<boolean>;
+type Stop = (call: CommandCall, reason: StopReason) => Promise<unknown>;
 
 const noSession = 'There is no conversation here yet.';
 const maxListed = 10;
@@ -25,7 +26,7 @@ export function sessionCommands(deps: SessionCommandDeps, stop: Stop): Command[]
   return [...lifeCommands(deps, stop), ...historyCommands(deps), ...factCommands(deps)];
 }
 
-function lifeCommands({ store, hooks, now }: SessionCommandDeps, stop: Stop): Command[] {
+function lifeCommands({ store, hooks, running, now }: SessionCommandDeps, stop: Stop): Command[] {
   return [
     {
       name: 'new',
@@ -66,6 +67,7 @@ function lifeCommands({ store, hooks, now }: SessionCommandDeps, stop: Stop): Co
         const found = store.sessions.list({ owner, limit: maxListed, search: args });
         const wanted = found.find(({ id, title }) => id === args || title === args) ?? (found.length === 1 ? found[0] : undefined);
         if (!wanted) return found.length === 0 ? 'You have no such conversation.' : `Which one?\n${found.map(toLine).join('\n')}`;
+        if (running.all().some((turn) => turn.sessionId === wanted.id && turn.lane !== lane)) return 'It is being answered in another chat right now. Try again when that has ended.';
         const resumed = await store.sessions.resume(wanted.id, lane, owner, now());
         return resumed ? `Going on with "${resumed.title || resumed.id}".` : 'You have no such conversation.';
       },
@@ -78,16 +80,16 @@ function historyCommands({ store, modelOf }: SessionCommandDeps): Command[] {
     {
       name: 'retry',
       description: 'Answer your last message again',
-      async run({ session }) {
-        const undone = session && (await store.transcript.undoLast(session.id));
+      async run({ session, row }) {
+        const undone = session && (await store.transcript.undoLast(session.id, row));
         return undone ? { run: undone.text } : 'There is nothing to try again.';
       },
     },
     {
       name: 'undo',
       description: 'Forget your last message and its answer',
-      async run({ session }) {
-        const undone = session && (await store.transcript.undoLast(session.id));
+      async run({ session, row }) {
+        const undone = session && (await store.transcript.undoLast(session.id, row));
         return undone ? `Forgotten: "${undone.text.slice(0, 80)}".` : 'There is nothing to undo.';
       },
     },

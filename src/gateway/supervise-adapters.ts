@@ -33,14 +33,17 @@ export function createSupervisor({ receive, hooks, log }: { receive: Receive; ho
   const timers = new Map<string, NodeJS.Timeout>();
   const ending = new AbortController();
 
+  const endPatience = (platform: string) => {
+    clearTimeout(timers.get(platform));
+    timers.delete(platform);
+  };
+
   const report = (platform: string, status: AdapterStatus) => {
     const before = statuses.get(platform);
     statuses.set(platform, status);
     if (status.state !== before?.state) say(platform, status);
-    if (status.state !== 'degraded') {
-      clearTimeout(timers.get(platform));
-      timers.delete(platform);
-    } else if (!timers.has(platform)) timers.set(platform, setTimeout(() => restarts.get(platform)?.(), patienceMs));
+    if (status.state !== 'degraded') endPatience(platform);
+    else if (!timers.has(platform)) timers.set(platform, setTimeout(() => restarts.get(platform)?.(), patienceMs));
   };
 
   const say = (platform: string, status: AdapterStatus) => {
@@ -63,12 +66,16 @@ export function createSupervisor({ receive, hooks, log }: { receive: Receive; ho
       } catch (thrown) {
         report(platform, { state: 'degraded', reason: toMessage(thrown) });
       }
-      timers.delete(platform);
+      // A timer that outlived its reason would restart an adapter that is well by then.
+      endPatience(platform);
       if (ending.signal.aborted) return;
-      await adapter.stop();
+      await stopped(adapter);
       await sleep(backoffMs(Math.max(1, attempt), backoff), ending.signal).catch(() => {});
     }
   };
+
+  const stopped = (adapter: Adapter) =>
+    adapter.stop().catch((thrown: unknown) => log.warn('an adapter did not stop cleanly', { platform: adapter.platform, error: toMessage(thrown) }));
 
   return {
     run(adapter) {
@@ -84,7 +91,7 @@ export function createSupervisor({ receive, hooks, log }: { receive: Receive; ho
       ending.abort();
       for (const timer of timers.values()) clearTimeout(timer);
       for (const resolve of restarts.values()) resolve();
-      await Promise.all(adapters.map((adapter) => adapter.stop().catch((thrown: unknown) => log.warn('an adapter did not stop cleanly', { platform: adapter.platform, error: toMessage(thrown) }))));
+      await Promise.all(adapters.map(stopped));
     },
   };
 }

@@ -5,7 +5,7 @@
  * open the session (new? on_session_start) -> runTurn(), each step appended to the transcript -> commitTurn() -> drain.
  * A row whose turn had begun before a death goes straight to runTurn() with the entries that exist.
  */
-import { HermesError, toMessage } from '../contract/errors.ts';
+import { HermesError, toMessage, type ErrorCode } from '../contract/errors.ts';
 import type { Adapter } from '../contract/adapter.ts';
 import type { InboundMessage } from '../contract/message.ts';
 import type { Hooks } from '../contract/plugin.ts';
@@ -17,6 +17,7 @@ import type { Verdict } from '../store/inbox.ts';
 import type { NewPart } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
 import { parseCommand, type CommandCall, type CommandResult } from './command.ts';
+import { closeTurn } from './close-turn.ts';
 import type { Delivery } from './delivery.ts';
 import type { Observers } from './observers.ts';
 import type { RunAgentTurn } from './agent-turn.ts';
@@ -42,10 +43,10 @@ export function createTakeTurn(deps: TakeTurnDeps): (rows: Claimed) => Promise<v
 
   const takeTurn = async (rows: Claimed) => {
     try {
-      await take(rows);
+      await take(rows).catch((thrown: unknown) => (isOutage(thrown) ? Promise.reject(thrown) : fail(rows, thrown)));
     } catch (thrown) {
-      if (thrown instanceof HermesError && thrown.code === 'STORE_UNAVAILABLE') await giveBack(rows);
-      else await fail(rows, thrown);
+      if (!isOutage(thrown)) throw thrown;
+      await giveBack(rows);
     }
   };
 
@@ -100,7 +101,7 @@ export function createTakeTurn(deps: TakeTurnDeps): (rows: Claimed) => Promise<v
         args: command.args,
         sender_id: message.sender.id,
       });
-    const result = await deps.runCommand({ ...command, message, lane, session, owner: deps.toOwner(message) });
+    const result = await deps.runCommand({ ...command, message, lane, session, owner: deps.toOwner(message), row: rows[0].id });
     if (result !== null && 'run' in result) return result;
     const isPlain = result === null || 'plain' in result;
     const text = result === null ? '' : 'plain' in result ? result.plain : result.markdown;
@@ -110,14 +111,20 @@ export function createTakeTurn(deps: TakeTurnDeps): (rows: Claimed) => Promise<v
 
   /** Ends the rows with a text that is no turn's answer. */
   const reply = async (rows: Claimed, message: InboundMessage, text: string, format: 'plain' | 'markdown', outcome: TurnOutcome) => {
-    const { address, messageId } = message;
+    const parts = toParts(rows, message, text, format);
+    await store.finishWith(idsOf(rows), 'answered', parts, now());
+    tell(rows, parts, outcome);
+  };
+
+  const toParts = (rows: Claimed, { address, messageId }: InboundMessage, text: string, format: 'plain' | 'markdown'): NewPart[] => {
     const texts = text === '' ? [] : (deps.adapterOf(address.platform)?.split?.(text) ?? []);
     const origin = { kind: 'command', id: String(rows[0].id), sessionId: null, turnId: null } as const;
-    const parts = texts.map(
-      (each, part): NewPart => ({ origin, part, payload: { address, text: each, format, ...(part === 0 ? { replyTo: messageId } : {}) } }),
-    );
-    await store.finishWith(idsOf(rows), outcome.status === 'failed' ? 'failed' : 'answered', parts, now());
-    if (parts.length > 0) deps.delivery.kick(address.platform, address.chat);
+    return texts.map((each, part): NewPart => ({ origin, part, payload: { address, text: each, format, ...(part === 0 ? { replyTo: messageId } : {}) } }));
+  };
+
+  const tell = (rows: Claimed, parts: NewPart[], outcome: TurnOutcome) => {
+    const { platform, chat } = rows[0].message.address;
+    if (parts.length > 0) deps.delivery.kick(platform, chat);
     observers.done(idsOf(rows), outcome);
   };
 
@@ -139,8 +146,12 @@ export function createTakeTurn(deps: TakeTurnDeps): (rows: Claimed) => Promise<v
     log.error('a turn failed', { inbox: id, error: toMessage(thrown), stack: thrown instanceof Error ? thrown.stack : undefined });
     if (hooks.has('on_error_occurred'))
       void hooks.fire('on_error_occurred', { error: toMessage(thrown), where: 'turn', session_id: null, turn_id: null, platform });
-    const text = `Something went wrong on my side and this message was not answered (reference m${id}). Please send it again.`;
-    await reply(rows, rows[0].message, text, 'plain', { status: 'failed', text, code: 'TURN_FAILED' });
+    const known = thrown instanceof HermesError && toldCodes.has(thrown.code) ? thrown : null;
+    const code = known?.code ?? 'TURN_FAILED';
+    const text = known?.message ?? `Something went wrong on my side and this message was not answered (reference m${id}). Please send it again.`;
+    const parts = toParts(rows, rows[0].message, text, 'plain');
+    await closeTurn(store, idsOf(rows), { state: 'failed', code, text, parts, now: now() });
+    tell(rows, parts, { status: 'failed', text, code });
   };
 
   return takeTurn;
@@ -148,7 +159,12 @@ export function createTakeTurn(deps: TakeTurnDeps): (rows: Claimed) => Promise<v
 
 const pass: Verdict = { action: 'pass' };
 
-export const idsOf = (rows: Claimed) => rows.map((row) => row.id);
+const isOutage = (thrown: unknown): thrown is HermesError => thrown instanceof HermesError && thrown.code === 'STORE_UNAVAILABLE';
+
+/** Faults whose own words tell the sender what to do; of others only a reference is shown. */
+const toldCodes: ReadonlySet<string> = new Set<ErrorCode>(['SESSION_UNKNOWN', 'CONFIG_INVALID']);
+
+const idsOf = ([first, ...more]: Claimed): [number, ...number[]] => [first.id, ...more.map((row) => row.id)];
 
 function toVerdict(results: { value: unknown }[]): Verdict {
   for (const { value } of results) {

@@ -3,6 +3,7 @@ import type { Route, RouteReply, RouteRequest } from '../contract/adapter.ts';
 import { HermesError, toMessage } from '../contract/errors.ts';
 import { toOutboxFacts, toSessionFacts, toToolFacts } from './facts.ts';
 import type { Core } from './core.ts';
+import { toPairingRoutes } from './pairing-routes.ts';
 
 const maxRows = 200;
 
@@ -16,6 +17,7 @@ export function toApiRoutes(core: Core): Route[] {
   });
 
   return [
+    ...toPairingRoutes(core),
     get('/api/plugins', () => plugins.facts()),
     get('/api/hooks', () => core.hooks.timings()),
     get('/api/tools', ({ query }) => toToolFacts(core, query['platform'] ?? 'http')),

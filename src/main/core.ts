@@ -18,7 +18,9 @@ import { createLanes } from '../gateway/lanes.ts';
 import { createMedia } from '../gateway/media.ts';
 import { createNotices, type Notices } from '../gateway/notices.ts';
 import { createObservers } from '../gateway/observers.ts';
+import { createOutgoingFiles } from '../gateway/outgoing-files.ts';
 import { createOpenFor } from '../gateway/open-session.ts';
+import { createPairing, type Pairing } from '../gateway/pairing.ts';
 import { createQuestions } from '../gateway/questions.ts';
 import { createRunningTurns, type RunningTurns } from '../gateway/running-turns.ts';
 import { toOwner, toSessionKey, type KeyRules } from '../gateway/session-key.ts';
@@ -27,6 +29,7 @@ import { createCrashPoints } from '../lib/crash-point.ts';
 import type { ChatPlatformConfig } from '../lib/platform-config.ts';
 import { createMemory } from '../memory/memory.ts';
 import { currentPlace } from '../plugins/current-plugin.ts';
+import { createTranscribe } from '../model/transcribe.ts';
 import { createHooks, type HookLists } from '../plugins/hooks.ts';
 import { createPluginHost, type PluginHost } from '../plugins/host.ts';
 import { installSkill } from '../skills/install-skill.ts';
@@ -66,6 +69,7 @@ export interface Core {
   delivery: Delivery;
   running: RunningTurns;
   notices: Notices;
+  pairing: Pairing;
   /** Filled by main as adapters are built. */
   adapters: Map<string, Adapter>;
   commands(): { name: string; description: string }[];
@@ -141,11 +145,12 @@ export function createCore(options: CoreOptions): Core {
   const skills = createSkills({ home, paths: config.skills.paths, pluginSkills: () => plugins.skills(), log });
   const agent = createAgentSetup({ home, env, config, store, registry, toolsets, plugins: () => plugins, memory, skills, hintOf: (platform) => adapters.get(platform)?.hint ?? null, log });
 
+  const pairing = createPairing({ store: store.pairing, adapterOf, gates, log, now });
   const access = createAccess({
     rules: accessRules(config.platforms, options.trusted),
     everywhere: config.gateway_access,
     trusted: new Set(options.trusted),
-    isPaired: () => false,
+    isPaired: pairing.isPaired,
   });
   const approve = createApprovals({
     questions,
@@ -162,6 +167,7 @@ export function createCore(options: CoreOptions): Core {
       bufferChars: config.streaming.buffer_chars,
       streaming: (platform) => toStreaming(config.streaming.enabled, config.platforms[platform]),
       replyTo: (platform) => (config.platforms[platform] as Partial<ChatPlatformConfig> | undefined)?.reply_to ?? 'first',
+      reactions: (platform) => (config.platforms[platform] as Partial<ChatPlatformConfig> | undefined)?.reactions ?? false,
       askTimeoutMs: config.approvals.timeout_s * 1000,
       isShared: (message) => message.chatType !== 'dm' && ownerOf(message).includes(':chat:'),
     },
@@ -171,7 +177,8 @@ export function createCore(options: CoreOptions): Core {
     running,
     gates,
     delivery,
-    media: createMedia({ home, adapterOf, log }),
+    media: createMedia({ home, adapterOf, log, ...(config.audio.transcription ? { transcribe: createTranscribe(config.audio.transcription, log) } : {}) }),
+    outgoing: createOutgoingFiles({ home, workspace: options.workspace }),
     ask: questions.ask,
     approve,
     adapterOf,
@@ -219,7 +226,7 @@ export function createCore(options: CoreOptions): Core {
     toKey: (message) => toSessionKey(message, keyRules),
     isControl: commands.isControl,
     settings: { busyMode: config.gateway.busy_mode, queueLimit: config.gateway.queue_limit },
-    onStranger: async () => {},
+    onStranger: pairing.request,
     onPoison: notices.poison,
     log,
     now,
@@ -270,6 +277,7 @@ export function createCore(options: CoreOptions): Core {
     delivery,
     running,
     notices,
+    pairing,
     adapters,
     commands: () => commands.list().map(({ name, description }) => ({ name, description })),
     health,

@@ -2,6 +2,8 @@
  * The daemon: lock the home, answer on HTTP, load tools and plugins, recover, open intake. In that order, so that the page is
  * there in a moment and nothing is taken in before it can be kept.
  */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { createHttpAdapter, type HttpAdapter } from '../../adapters/http/index.ts';
 import { ensureHome } from '../../config/load.ts';
 import { chatFactories } from '../../adapters/index.ts';
@@ -18,6 +20,7 @@ import type { Assets } from './assets.ts';
 import { createCore, type Core } from './core.ts';
 import { keepHouse } from './keep-house.ts';
 import { openHome, type Environment, type Home } from './open-home.ts';
+import { buildPluginAdapters } from './plugin-platforms.ts';
 import { onSignals } from './signals.ts';
 
 const lockWaitMs = 60_000;
@@ -44,7 +47,9 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   });
   try {
     const home = openHome(options.home, env, { logLevel: options.logLevel, makeKey: true });
-    const core = createCore({ ...home, assets, process: 'daemon', trusted: ['http'], pluginDirs: options.pluginDirs, workspace: process.cwd() });
+    // Nobody sits in front of a daemon: its files are in a folder of their own, not wherever it was started.
+    mkdirSync(join(home.home, 'workspace'), { recursive: true, mode: 0o700 });
+    const core = createCore({ ...home, assets, process: 'daemon', trusted: ['http'], pluginDirs: options.pluginDirs, workspace: join(home.home, 'workspace') });
     const daemon = await open(home, core, options, (url) => lock.announce(url));
     const unattributed = watchRejections(home);
     await signals.stopped;
@@ -66,7 +71,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 }
 
 async function open(home: Home, core: Core, options: DaemonOptions, announce: (url: string) => void) {
-  const { log, loaded } = home;
+  const { log } = home;
   const supervisor = createSupervisor({ receive: core.gateway.receive, hooks: core.hooks, log });
   const http = buildHttp(home, core, supervisor, options.assets);
   supervisor.report('http', { state: 'starting' });
@@ -79,7 +84,6 @@ async function open(home: Home, core: Core, options: DaemonOptions, announce: (u
 
   const context = (platform: string) => createAdapterContext(platform, { core, home: home.home, log, report: supervisor.report, mount: http.mount });
   const [chatAdapters] = await Promise.all([buildChatAdapters(home, supervisor, context), core.loadExtensions()]);
-  loaded.refuseUnknownPlatforms(core.plugins.platforms().map(({ name }) => name));
   for (const adapter of [...chatAdapters, ...buildPluginAdapters(home, core, supervisor, context)]) core.adapters.set(adapter.platform, adapter);
 
   await core.gateway.open();
@@ -123,19 +127,6 @@ async function buildChatAdapters({ loaded, log }: Home, supervisor: Supervisor, 
     }
   });
   return (await Promise.all(built)).flat();
-}
-
-function buildPluginAdapters({ loaded, log }: Home, core: Core, supervisor: Supervisor, contextOf: (platform: string) => AdapterContext): Adapter[] {
-  return core.plugins.platforms().flatMap(({ name, plugin, createAdapter }) => {
-    if (loaded.off[name] !== undefined) return [];
-    try {
-      return [createAdapter((loaded.config.platforms[name] ?? {}) as Record<string, unknown>, contextOf(name))];
-    } catch (thrown) {
-      log.error(`Plugin ${plugin}: platform ${name} cannot be built: ${toMessage(thrown)}`);
-      supervisor.off(name, toMessage(thrown));
-      return [];
-    }
-  });
 }
 
 function greet({ home, env, loaded }: Home, http: HttpAdapter, stdout: (text: string) => void): void {

@@ -1,5 +1,8 @@
 /** A home opened for looking at: tools and plugins loaded, nothing listening, nothing recovered. */
-import type { GlobalOptions, Inspection, PluginCli } from '../cli/deps.ts';
+import { join } from 'node:path';
+import { addToEnvironment, readEnvFile } from '../../config/env-file.ts';
+import type { Examination, GlobalOptions, Inspection, PluginCli } from '../cli/deps.ts';
+import { inspectPlugin, toDoctorLines } from '../plugins/doctor.ts';
 import type { Assets } from './assets.ts';
 import { createCore, type Core } from './core.ts';
 import { toOutboxFacts, toSessionFacts, toToolFacts } from './facts.ts';
@@ -21,6 +24,13 @@ export async function inspect(options: GlobalOptions & { pluginDirs: string[] },
 export async function loadPluginCommands(options: GlobalOptions, assets: Assets, env: Environment): Promise<PluginCli[]> {
   const { core } = await openCore(options, [], assets, env);
   return core.plugins.cliCommands();
+}
+
+/** Needs no usable home: of it only the variables count, so that a key in `.env` is not called missing. */
+export async function examinePlugin({ home }: GlobalOptions, dir: string, callTools: boolean, assets: Assets, env: Environment): Promise<Examination> {
+  addToEnvironment(readEnvFile(join(home, '.env')), env);
+  const report = await inspectPlugin(dir, { gatewayRoot: assets.root, env, callTools });
+  return { lines: toDoctorLines(report), isSound: report.findings.every(({ level }) => level !== 'error') };
 }
 
 async function openCore(options: GlobalOptions, pluginDirs: string[], assets: Assets, env: Environment): Promise<{ core: Core; notices: string[] }> {

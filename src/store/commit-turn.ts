@@ -2,7 +2,7 @@
  * The end of a turn, in ONE transaction: the final assistant entry, the turn's state, the parts of the reply and the inbox rows.
  * Before it nothing of the answer is promised; after it everything is.
  */
-import type { AssistantEntry } from '../contract/transcript.ts';
+import type { AssistantEntry, ToolEntry } from '../contract/transcript.ts';
 import type { Usage } from '../contract/model.ts';
 import type { StoreDatabase } from './database.ts';
 import type { InboxEnd } from './inbox.ts';
@@ -19,6 +19,8 @@ export interface TurnEnd {
   model: string;
   steps: number;
   usage: Usage;
+  /** Results for calls that never got one: the turn is ended from outside. */
+  lateResults?: ToolEntry[];
   /** Null when the turn never wrote its user entry. */
   entry: AssistantEntry | null;
   parts: NewPart[];
@@ -56,12 +58,15 @@ export function createCommitTurn(db: StoreDatabase): CommitTurn {
     `INSERT INTO entries (session_id, turn_id, role, text, tool_calls, tool_call_id, tool_name, media, note, created_at)
      VALUES (@sessionId, @turnId, @role, @text, @toolCalls, @toolCallId, @toolName, @media, @note, @now)`,
   );
+  const finishTool = sql.prepare('UPDATE entries SET text = @text WHERE turn_id = @turnId AND tool_call_id = @toolCallId AND text IS NULL');
   const count = sql.prepare(
     `UPDATE sessions SET turns = turns + 1, input_tokens = input_tokens + @input, output_tokens = output_tokens + @output,
        cached_tokens = cached_tokens + @cached, last_active_at = @now WHERE id = @sessionId`,
   );
   const endRow = sql.prepare('UPDATE inbox SET state = ?, turn_id = ?, finished_at = ? WHERE id = ?');
   const closePreview = sql.prepare("UPDATE outbox SET state = 'waiting', payload = ?, next_try_at = 0 WHERE id = ? AND state = 'preview'");
+  // What was shown of an answer that was stopped stays, but nothing follows it.
+  const leavePreview = sql.prepare("UPDATE outbox SET state = 'dropped', done_at = ? WHERE origin = 'turn' AND origin_id = ? AND state = 'preview'");
 
   return (end) =>
     write(() => {
@@ -69,9 +74,12 @@ export function createCommitTurn(db: StoreDatabase): CommitTurn {
       const tokens = { input: usage.input, output: usage.output, cached: usage.cached };
       addTurn.run(turnId, sessionId, end.model, now);
       endTurn.run({ turnId, state: end.state, answer: end.answer, code: end.code, model: end.model, steps: end.steps, now, ...tokens });
+      for (const { text, toolCallId, name } of end.lateResults ?? [])
+        if (finishTool.run({ text, turnId, toolCallId }).changes === 0) addEntry.run(toRaw(sessionId, { role: 'tool', turnId, toolCallId, name, text }, now));
       if (end.entry) addEntry.run(toRaw(sessionId, end.entry, now));
       count.run({ sessionId, now, ...tokens });
       if (end.preview) closePreview.run(JSON.stringify(end.preview.payload), end.preview.id);
+      leavePreview.run(now, turnId);
       for (const part of end.parts) insertPart(part, 'waiting', now);
       for (const id of end.inboxIds) endRow.run(end.inboxState, turnId, now, id);
     });

@@ -4,7 +4,7 @@
  * write(operation) -> queued -> one flush per tick: BEGIN IMMEDIATE, a savepoint per operation, COMMIT -> promises resolve.
  * Many messages of one tick so share one fsync. An operation that throws undoes itself alone; a failed COMMIT fails all.
  */
-import { existsSync, statSync } from 'node:fs';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { HermesError, toMessage } from '../contract/errors.ts';
 import { migrations } from './migrations/index.ts';
@@ -25,13 +25,20 @@ export interface OpenOptions {
   path: string;
   /** Ran inside every transaction just before its COMMIT; tests make it throw. */
   beforeCommit?: () => void;
+  /** The schema's steps; tests bring their own. */
+  steps?: readonly string[];
 }
 
 /** Throws HermesError STORE_TOO_NEW, STORE_CORRUPT or STORE_UNAVAILABLE. */
-export function openDatabase({ path, beforeCommit }: OpenOptions): StoreDatabase {
-  const isNew = !existsSync(path);
+export function openDatabase({ path, beforeCommit, steps = migrations }: OpenOptions): StoreDatabase {
   const sql = openChecked(path);
-  migrate(sql, path, isNew);
+  try {
+    migrate(sql, path, steps);
+  } catch (thrown) {
+    sql.close();
+    if (thrown instanceof HermesError) throw thrown;
+    throw new HermesError('STORE_UNAVAILABLE', `${path} cannot be brought up to date, and nothing was changed: ${toMessage(thrown)}`, { cause: thrown });
+  }
   return createWriter(sql, beforeCommit ?? (() => {}));
 }
 
@@ -75,20 +82,26 @@ function isOlder(version: number[], than: number[]): boolean {
   return false;
 }
 
-function migrate(sql: Database.Database, path: string, isNew: boolean): void {
-  const reached = Number(sql.pragma('user_version', { simple: true }));
-  if (reached > migrations.length)
-    throw new HermesError(
-      'STORE_TOO_NEW',
-      `${path} has schema ${reached}, this program knows ${migrations.length}. Install the newer version again.`,
-    );
-  if (reached === migrations.length) return;
-  if (!isNew && reached > 0) sql.exec(`VACUUM INTO '${`${path}.before-${migrations.length}`.replaceAll("'", "''")}'`);
+function migrate(sql: Database.Database, path: string, steps: readonly string[]): void {
+  const reached = () => Number(sql.pragma('user_version', { simple: true }));
+  if (reached() > steps.length)
+    throw new HermesError('STORE_TOO_NEW', `${path} has schema ${reached()}, this program knows ${steps.length}. Install the newer version again.`);
+  if (reached() === steps.length) return;
+  if (reached() > 0) backUp(sql, `${path}.before-${steps.length}`);
   const run = sql.transaction(() => {
-    for (const step of migrations.slice(Number(sql.pragma('user_version', { simple: true })))) sql.exec(step);
-    sql.pragma(`user_version = ${migrations.length}`);
+    // Asked again inside: another process may have been quicker.
+    for (const step of steps.slice(reached())) sql.exec(step);
+    sql.pragma(`user_version = ${steps.length}`);
   });
   run.immediate();
+}
+
+/** Whole or not at all: a process that died half-way leaves only a file that the next one replaces. */
+function backUp(sql: Database.Database, target: string): void {
+  const half = `${target}.half`;
+  rmSync(half, { force: true });
+  sql.exec(`VACUUM INTO '${half.replaceAll("'", "''")}'`);
+  renameSync(half, target);
 }
 
 interface Queued {

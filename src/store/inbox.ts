@@ -7,6 +7,7 @@
  */
 import type { InboundMessage } from '../contract/message.ts';
 import type { StoreDatabase } from './database.ts';
+import { createPartInsert, type NewPart } from './outbox.ts';
 
 export type InboxEnd = 'answered' | 'declined' | 'failed' | 'quarantined';
 
@@ -31,13 +32,16 @@ export interface Admission {
   now: number;
   /** Not before this moment (ms since the epoch): an album waits for its other pictures. */
   readyAt?: number;
-  /** More rows than this waiting in the lane: the row is kept as declined. */
+  /** More rows than this waiting in the lane: the row is kept as declined, together with what its sender is told. */
   limit?: number;
-  /** No turn follows: it has answered a running turn's question, or only had to be counted once. */
+  tellFull?(id: number): NewPart[];
+  /** No turn follows: it only has to be counted once. */
   isSettled?: boolean;
+  /** Asked once it is known to be no duplicate: does it answer a running turn's question? Then no turn follows either. */
+  isAnswer?(): boolean;
 }
 
-export type Admitted = { id: number; outcome: 'fresh' | 'duplicate' | 'full' };
+export type Admitted = { id: number; outcome: 'fresh' | 'answer' | 'duplicate' | 'full' };
 
 export type Claim =
   | { rows: [InboxRow, ...InboxRow[]] }
@@ -50,7 +54,8 @@ export interface Inbox {
   amend(message: InboundMessage): Promise<boolean>;
   /**
    * Takes the lane's oldest waiting row, with the later pictures of its album and, if `collect`, everything else that
-   * waits from the same sender. Gives null rows while one of the lane is running.
+   * waits from the same sender up to the next command; a turn that was begun already takes the rows it began with.
+   * Gives null rows while one of the lane is running.
    */
   claimNext(lane: string, now: number, collect: boolean): Promise<Claim>;
   saveVerdict(id: number, verdict: Verdict): Promise<void>;
@@ -63,10 +68,11 @@ export interface Inbox {
   /** How a row stands and, when its turn has ended, how. For duplicates that ask again. */
   look(id: number): { state: string; turnId: string | null } | null;
   /**
-   * After a death: rows that were running wait again with one more death, or are given back as poison when they died
-   * while running alone. Returns the lanes that have something to do.
+   * After a death: rows that were running wait again with one more death. Those that died while they ran alone are given
+   * back as poison and stay as they are until they are ended, so that a death before somebody is told changes nothing.
+   * Returns the lanes that have something to do, too.
    */
-  recover(now: number): Promise<{ lanes: string[]; poison: InboxRow[] }>;
+  recover(): Promise<{ lanes: string[]; poison: InboxRow[] }>;
   /** Deletes rows that ended before `before`, at most 500. Keys must outlive every platform's redelivery (24 h). */
   prune(before: number): Promise<number>;
 }
@@ -84,42 +90,46 @@ interface Raw {
   ready_at: number;
 }
 
+/** SQLite takes a partial index only where its very words stand, and `INDEXED BY` refuses to go on without: a claim must never read the whole table. */
+const openRows = "inbox INDEXED BY inbox_open WHERE state IN ('waiting', 'running')";
+
 export function createInbox(db: StoreDatabase, process: string): Inbox {
   const { sql, write } = db;
+  const insertPart = createPartInsert(db);
   const insert = sql.prepare(
     `INSERT INTO inbox (platform, account, event_key, process, lane, message_id, album, message, state, ready_at, received_at, finished_at)
      VALUES (@platform, @account, @key, @process, @lane, @messageId, @album, @message, @state, @readyAt, @now, @finishedAt)
      ON CONFLICT (platform, account, event_key) DO NOTHING`,
   );
   const existing = sql.prepare('SELECT id FROM inbox WHERE platform = ? AND account = ? AND event_key = ?').pluck();
-  const countWaiting = sql.prepare("SELECT count(*) FROM inbox WHERE lane = ? AND state = 'waiting'").pluck();
-  const amendRow = sql.prepare(
-    "UPDATE inbox SET message = ? WHERE platform = ? AND account = ? AND message_id = ? AND state = 'waiting' AND process = ?",
+  const countWaiting = sql.prepare(`SELECT count(*) FROM ${openRows} AND lane = ? AND state = 'waiting'`).pluck();
+  const amendRow = sql.prepare('UPDATE inbox SET message = ? WHERE id = ?');
+  const waitingMessages = sql.prepare(
+    "SELECT * FROM inbox WHERE platform = ? AND account = ? AND message_id = ? AND state = 'waiting' AND process = ?",
   );
-  const waitingMessage = sql
-    .prepare("SELECT message FROM inbox WHERE platform = ? AND account = ? AND message_id = ? AND state = 'waiting' AND process = ?")
-    .pluck();
-  const isRunning = sql.prepare("SELECT 1 FROM inbox WHERE lane = ? AND state = 'running' AND process = ?").pluck();
-  const candidates = sql.prepare("SELECT * FROM inbox WHERE lane = ? AND state = 'waiting' AND process = ? ORDER BY id LIMIT 100");
-  const oldest = sql.prepare("SELECT * FROM inbox WHERE lane = ? AND state = 'waiting' AND process = ? ORDER BY id LIMIT 1");
+  const isRunning = sql.prepare(`SELECT 1 FROM ${openRows} AND lane = ? AND state = 'running' AND process = ?`).pluck();
+  const candidates = sql.prepare(`SELECT * FROM ${openRows} AND lane = ? AND state = 'waiting' AND process = ? ORDER BY id LIMIT 100`);
+  const oldest = sql.prepare(`SELECT * FROM ${openRows} AND lane = ? AND state = 'waiting' AND process = ? ORDER BY id LIMIT 1`);
   const run = sql.prepare("UPDATE inbox SET state = 'running' WHERE id = ?");
   const setVerdict = sql.prepare('UPDATE inbox SET verdict = ? WHERE id = ?');
   const setAlone = sql.prepare('UPDATE inbox SET alone = 1 WHERE id = ?');
   const giveBack = sql.prepare("UPDATE inbox SET state = 'waiting', alone = 0 WHERE id = ? AND state = 'running'");
   const end = sql.prepare('UPDATE inbox SET state = ?, finished_at = ? WHERE id = ?');
   const stateOf = sql.prepare('SELECT state, turn_id AS turnId FROM inbox WHERE id = ?');
-  const dead = sql.prepare("SELECT * FROM inbox WHERE state = 'running' AND process = ? ORDER BY id");
-  const openLanes = sql.prepare("SELECT DISTINCT lane FROM inbox WHERE state = 'waiting' AND process = ?").pluck();
+  const dead = sql.prepare(`SELECT * FROM ${openRows} AND state = 'running' AND process = ? ORDER BY id`);
+  const openLanes = sql.prepare(`SELECT DISTINCT lane FROM ${openRows} AND state = 'waiting' AND process = ?`).pluck();
   const blame = sql.prepare("UPDATE inbox SET state = 'waiting', deaths = deaths + 1 WHERE id = ?");
   const remove = sql.prepare('DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE finished_at < ? ORDER BY finished_at LIMIT 500)');
 
   return {
-    admit: ({ lane, message, now, readyAt = 0, limit, isSettled = false }) =>
+    admit: ({ lane, message, now, readyAt = 0, limit, tellFull, isSettled = false, isAnswer }) =>
       write((): Admitted => {
         const { platform, account } = message.address;
         const known = existing.get(platform, account, message.key);
         if (known !== undefined) return { id: Number(known), outcome: 'duplicate' };
-        const isFull = limit !== undefined && Number(countWaiting.get(lane)) >= limit;
+        const isTaken = isAnswer?.() ?? false;
+        const isFull = !isTaken && limit !== undefined && Number(countWaiting.get(lane)) >= limit;
+        const isOver = isSettled || isTaken;
         const { lastInsertRowid } = insert.run({
           platform,
           account,
@@ -129,22 +139,25 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
           messageId: message.messageId,
           album: message.albumId ?? null,
           message: JSON.stringify(message),
-          state: isFull ? 'declined' : isSettled ? 'answered' : 'waiting',
+          state: isFull ? 'declined' : isOver ? 'answered' : 'waiting',
           readyAt,
           now,
-          finishedAt: isFull || isSettled ? now : null,
+          finishedAt: isFull || isOver ? now : null,
         });
-        return { id: Number(lastInsertRowid), outcome: isFull ? 'full' : 'fresh' };
+        const id = Number(lastInsertRowid);
+        for (const part of (isFull && tellFull?.(id)) || []) insertPart(part, 'waiting', now);
+        return { id, outcome: isFull ? 'full' : isTaken ? 'answer' : 'fresh' };
       }),
 
     amend: (message) =>
       write(() => {
-        const { platform, account } = message.address;
-        const stored = waitingMessage.get(platform, account, message.messageId, process);
-        if (typeof stored !== 'string') return false;
-        const original = JSON.parse(stored) as InboundMessage;
-        const amended = { ...original, text: message.text, attachments: message.attachments };
-        return amendRow.run(JSON.stringify(amended), platform, account, message.messageId, process).changes > 0;
+        const { platform, account, chat } = message.address;
+        // Platforms count their messages per chat: another chat's message may bear the same id.
+        const rows = (waitingMessages.all(platform, account, message.messageId, process) as Raw[]).map(toRow);
+        const row = rows.find((each) => each.message.address.chat === chat);
+        if (!row) return false;
+        amendRow.run(JSON.stringify({ ...row.message, text: message.text, attachments: message.attachments }), row.id);
+        return true;
       }),
 
     claimNext: (lane, now, collect) =>
@@ -154,13 +167,17 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
         if (!head) return { rows: null, at: null };
         if (head.ready_at > now) return { rows: null, at: head.ready_at };
         const first = toRow(head);
-        const more = collect || head.album !== null ? (candidates.all(lane, process) as Raw[]).slice(1) : [];
         const rows: [InboxRow, ...InboxRow[]] = [first];
-        for (const raw of more) {
+        const mayJoin = collect || head.album !== null || first.turnId !== null;
+        for (const raw of mayJoin ? (candidates.all(lane, process) as Raw[]).slice(1) : []) {
           const row = toRow(raw);
-          const isSameAlbum = head.album !== null && raw.album === head.album;
-          const isCollected = collect && raw.ready_at <= now && row.turnId === null && row.message.sender.id === first.message.sender.id;
-          if (isSameAlbum || isCollected) rows.push(row);
+          // A turn that goes on takes exactly the rows that it began with.
+          const isOfTurn = first.turnId !== null && row.turnId === first.turnId;
+          const isOfAlbum = first.turnId === null && head.album !== null && raw.album === head.album;
+          if (isOfTurn || isOfAlbum) rows.push(row);
+          else if (!collect || first.turnId !== null) continue;
+          else if (isCommand(first) || isCommand(row)) break;
+          else if (raw.ready_at <= now && row.message.sender.id === first.message.sender.id) rows.push(row);
         }
         for (const row of rows) run.run(row.id);
         return { rows };
@@ -179,14 +196,12 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
     waiting: (lane) => Number(countWaiting.get(lane)),
     look: (id) => (stateOf.get(id) as { state: string; turnId: string | null } | undefined) ?? null,
 
-    recover: (now) =>
+    recover: () =>
       write(() => {
         const poison: InboxRow[] = [];
         for (const raw of dead.all(process) as Raw[]) {
-          if (raw.alone) {
-            end.run('quarantined', now, raw.id);
-            poison.push(toRow({ ...raw, deaths: raw.deaths + 1 }));
-          } else blame.run(raw.id);
+          if (raw.alone) poison.push(toRow({ ...raw, deaths: raw.deaths + 1 }));
+          else blame.run(raw.id);
         }
         return { lanes: openLanes.all(process) as string[], poison };
       }),
@@ -194,6 +209,9 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
     prune: (before) => write(() => remove.run(before).changes),
   };
 }
+
+/** Collected texts become one message; a command among them has to keep its place. */
+const isCommand = ({ message }: InboxRow) => message.text.trimStart().startsWith('/');
 
 function toRow(raw: Raw): InboxRow {
   return {

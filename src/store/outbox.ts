@@ -10,7 +10,10 @@ import type { StoreDatabase } from './database.ts';
 
 export type PartState = 'preview' | 'waiting' | 'attempting' | 'sent' | 'unknown' | 'dead' | 'dropped';
 export type MaybeSent = 'no' | 'died' | 'lost';
-export type PartPayload = Omit<OutboundPart, 'idempotencyKey'>;
+export type PartPayload = Omit<OutboundPart, 'idempotencyKey'> & {
+  /** The last preview was this very text: there is nothing left to call for. */
+  isShown?: true;
+};
 
 export interface Origin {
   kind: 'turn' | 'command' | 'plugin' | 'cron' | 'notice';
@@ -49,12 +52,12 @@ export type PartClaim = { part: PartRow } | { part: null; at: number | null };
 /** What an attempt left behind. */
 export type Settlement =
   | { state: 'sent'; messageId: string }
-  | { state: 'waiting'; nextTryAt: number; error: string; limited: boolean; isLost?: boolean; forgetMessage?: boolean }
+  | { state: 'waiting'; nextTryAt: number; error: string; limited?: 'chat' | 'bot'; isLost?: boolean; forgetMessage?: boolean; messageId?: string }
   | { state: 'unknown' | 'dead'; error: string };
 
 export interface Outbox {
   add(parts: NewPart[], now: number): Promise<void>;
-  /** The oldest part of the chat that still has to go out, if its time has come; earlier ones hold later ones back. */
+  /** The oldest part of the chat that still has to go out, if its time has come; earlier ones hold later ones back. One caller per chat. */
   claim(platform: string, chat: string, now: number): Promise<PartClaim>;
   settle(id: number, settlement: Settlement, now: number): Promise<void>;
   /** Opens a preview row before its first message is sent. Resolves with its id, or the row that a death left behind. */
@@ -63,8 +66,8 @@ export interface Outbox {
   /** The streamed part gets its final text and is delivered like any other, as an edit where a message stands. */
   closePreview(id: number, payload: PartPayload): Promise<void>;
   ofOrigin(kind: Origin['kind'], id: string): PartRow[];
-  /** Chats with parts to deliver: at start, and what the platform's limit holds until when. */
-  openChats(now: number): { platform: string; chat: string; limitedUntil: number | null }[];
+  /** Chats with parts to deliver, and until when the platform has limited the chat or the whole bot; for the start. */
+  openChats(now: number): { platform: string; chat: string; limitedUntil: number | null; botLimitedUntil: number | null }[];
   /** After a death: parts in flight wait again and are marked as maybe sent. */
   recover(): Promise<void>;
   /** Parts of a session that did not arrive and of which the agent has not been told; they count as told from now on. */
@@ -97,29 +100,37 @@ interface Raw {
   created_at: number;
 }
 
-export function createOutbox(db: StoreDatabase): Outbox {
+/** Only the daemon delivers. A terminal beside it sees parts, and neither claims nor recovers any. */
+const deliverer = 'daemon';
+
+export function createOutbox(db: StoreDatabase, process: string): Outbox {
   const { sql, write } = db;
+  const isDeliverer = process === deliverer;
   const insert = createPartInsert(db);
   const byId = sql.prepare('SELECT * FROM outbox WHERE id = ?');
   const head = sql.prepare("SELECT * FROM outbox WHERE platform = ? AND chat = ? AND state IN ('waiting', 'attempting') ORDER BY id LIMIT 1");
   const attempt = sql.prepare(
-    "UPDATE outbox SET state = 'attempting', attempts = attempts + 1, first_try_at = coalesce(first_try_at, ?) WHERE id = ?",
+    `UPDATE outbox SET state = 'attempting', attempts = attempts + 1, first_try_at = coalesce(first_try_at, @now),
+       maybe_sent = iif(state = 'attempting', max(maybe_sent, 1), maybe_sent) WHERE id = @id`,
   );
   const sent = sql.prepare("UPDATE outbox SET state = 'sent', message_id = ?, error = NULL, done_at = ? WHERE id = ?");
   const again = sql.prepare(
     `UPDATE outbox SET state = 'waiting', next_try_at = @at, error = @error, limited = @limited,
-       maybe_sent = max(maybe_sent, @maybe), message_id = iif(@forget, NULL, message_id) WHERE id = @id`,
+       maybe_sent = max(maybe_sent, @maybe), message_id = iif(@forget, NULL, coalesce(@messageId, message_id)) WHERE id = @id`,
   );
   const gaveUp = sql.prepare('UPDATE outbox SET state = ?, error = ?, done_at = ? WHERE id = ?');
   const ofOrigin = sql.prepare('SELECT * FROM outbox WHERE origin = ? AND origin_id = ? ORDER BY part');
   const onePart = sql.prepare('SELECT * FROM outbox WHERE origin = ? AND origin_id = ? AND part = ?');
-  const setMessage = sql.prepare("UPDATE outbox SET message_id = ?, attempts = 1 WHERE id = ?");
+  // From here until its message is known a preview may have been shown by a process that died.
+  const mayBeShown = sql.prepare("UPDATE outbox SET maybe_sent = 1 WHERE id = ? AND message_id IS NULL");
+  const setMessage = sql.prepare("UPDATE outbox SET message_id = ?, attempts = 1, maybe_sent = 0 WHERE id = ?");
   const finalise = sql.prepare("UPDATE outbox SET state = 'waiting', payload = ?, next_try_at = 0 WHERE id = ?");
   const open = sql.prepare(
-    `SELECT platform, chat, max(iif(limited AND next_try_at > @now, next_try_at, NULL)) AS limitedUntil FROM outbox
+    `SELECT platform, chat, max(iif(limited = 1 AND next_try_at > @now, next_try_at, NULL)) AS limitedUntil,
+            max(iif(limited = 2 AND next_try_at > @now, next_try_at, NULL)) AS botLimitedUntil FROM outbox
      WHERE state IN ('waiting', 'attempting') GROUP BY platform, chat`,
   );
-  const inFlight = sql.prepare("UPDATE outbox SET state = 'waiting', maybe_sent = max(maybe_sent, 1) WHERE state = 'attempting'");
+  const inFlight = sql.prepare("UPDATE outbox SET state = 'waiting', maybe_sent = max(maybe_sent, 1) WHERE state IN ('waiting', 'attempting') AND state = 'attempting'");
   const untold = sql.prepare("SELECT * FROM outbox WHERE session_id = ? AND state IN ('unknown', 'dead') AND told = 0 ORDER BY id");
   const tell = sql.prepare('UPDATE outbox SET told = 1 WHERE id = ?');
   const inStates = sql.prepare('SELECT * FROM outbox WHERE instr(?, state) > 0 ORDER BY id DESC LIMIT ?');
@@ -142,10 +153,11 @@ export function createOutbox(db: StoreDatabase): Outbox {
 
     claim: (platform, chat, now) =>
       write((): PartClaim => {
-        const raw = head.get(platform, chat) as Raw | undefined;
-        if (!raw || raw.state === 'attempting') return { part: null, at: null };
-        if (raw.next_try_at > now) return { part: null, at: raw.next_try_at };
-        attempt.run(now, raw.id);
+        const raw = isDeliverer ? (head.get(platform, chat) as Raw | undefined) : undefined;
+        if (!raw) return { part: null, at: null };
+        // A chat has one drain, so a part that is still in flight was left by one that broke off: it may have been sent.
+        if (raw.state === 'waiting' && raw.next_try_at > now) return { part: null, at: raw.next_try_at };
+        attempt.run({ now, id: raw.id });
         return { part: find(raw.id) };
       }),
 
@@ -157,9 +169,10 @@ export function createOutbox(db: StoreDatabase): Outbox {
             id,
             at: settlement.nextTryAt,
             error: settlement.error,
-            limited: Number(settlement.limited),
+            limited: settlement.limited === undefined ? 0 : settlement.limited === 'chat' ? 1 : 2,
             maybe: settlement.isLost ? 2 : 0,
             forget: Number(settlement.forgetMessage ?? false),
+            messageId: settlement.messageId ?? null,
           });
         else gaveUp.run(settlement.state, settlement.error, now, id);
       }),
@@ -167,13 +180,17 @@ export function createOutbox(db: StoreDatabase): Outbox {
     openPreview: (part, now) =>
       write(() => {
         insert(part, 'preview', now);
-        return toPart(onePart.get(part.origin.kind, part.origin.id, part.part) as Raw);
+        const { id } = onePart.get(part.origin.kind, part.origin.id, part.part) as Raw;
+        mayBeShown.run(id);
+        return find(id);
       }),
     previewSent: (id, messageId) => write(() => void setMessage.run(messageId, id)),
     closePreview: (id, payload) => write(() => void finalise.run(JSON.stringify(payload), id)),
     ofOrigin: (kind, id) => (ofOrigin.all(kind, id) as Raw[]).map(toPart),
-    openChats: (now) => open.all({ now }) as ReturnType<Outbox['openChats']>,
-    recover: () => write(() => void inFlight.run()),
+    openChats: (now) => (isDeliverer ? open.all({ now }) : []) as ReturnType<Outbox['openChats']>,
+    recover: async () => {
+      if (isDeliverer) await write(() => void inFlight.run());
+    },
     takeUntold: (sessionId) => {
       // Most sessions have none, and a read is cheaper than a transaction.
       if (untold.get(sessionId) === undefined) return Promise.resolve([]);

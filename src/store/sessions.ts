@@ -114,10 +114,15 @@ export function createSessions(db: StoreDatabase): Sessions {
   const setModel = sql.prepare('UPDATE sessions SET model = ? WHERE id = ?');
   const setPrompt = sql.prepare('UPDATE sessions SET system_prompt = ? WHERE id = ?');
   const setSummary = sql.prepare('UPDATE sessions SET summary = ?, summary_before = ? WHERE id = ?');
+  // A closing colon is added and taken away again, so that an id never matches the beginning of a longer one.
+  const renamed = (column: string) => `rtrim(replace(${column} || ':', ':' || @from || ':', ':' || @to || ':'), ':')`;
   const rename = sql.prepare(
-    // A closing colon is added and taken away again, so that an id never matches the beginning of a longer one.
-    `UPDATE sessions SET chat = @to, key = rtrim(replace(key || ':', ':' || @from || ':', ':' || @to || ':'), ':'),
-       owner = rtrim(replace(owner || ':', ':' || @from || ':', ':' || @to || ':'), ':') WHERE platform = @platform AND chat = @from`,
+    `UPDATE sessions SET chat = @to, key = ${renamed('key')}, owner = ${renamed('owner')} WHERE platform = @platform AND chat = @from`,
+  );
+  // Somebody may have written to the new chat before its move was known: the older conversation is the one that goes on.
+  const makeRoom = sql.prepare(
+    `UPDATE sessions SET ended_at = last_active_at, end_reason = 'moved' WHERE ended_at IS NULL AND chat <> @from AND key IN
+       (SELECT ${renamed('key')} FROM sessions WHERE platform = @platform AND chat = @from AND ended_at IS NULL)`,
   );
 
   const find = (key: string) => toSession(byKey.get(key) as Raw | undefined);
@@ -177,7 +182,11 @@ export function createSessions(db: StoreDatabase): Sessions {
     list: ({ owner, search, limit }) =>
       (listAll.all({ owner: owner ?? null, search: search ? `%${search}%` : null, limit }) as Raw[]).map((raw) => toSession(raw) as Session),
     usedSince: (since) => (used.all(since) as Raw[]).map((raw) => toSession(raw) as Session),
-    migrateChat: (platform, from, to) => write(() => void rename.run({ platform, from, to })),
+    migrateChat: (platform, from, to) =>
+      write(() => {
+        makeRoom.run({ platform, from, to });
+        rename.run({ platform, from, to });
+      }),
   };
 }
 

@@ -4,6 +4,7 @@ import { createCommitTurn, createFinishWith, type CommitTurn, type FinishWith } 
 import { openDatabase, type OpenOptions } from './database.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createPairingStore, type PairingStore } from './pairing.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 
@@ -12,6 +13,7 @@ export interface Store {
   outbox: Outbox;
   sessions: Sessions;
   transcript: Transcript;
+  pairing: PairingStore;
   commitTurn: CommitTurn;
   finishWith: FinishWith;
   state: StateOf;
@@ -19,14 +21,15 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** `process` names who claims inbox rows here: `daemon`, or one name per terminal. Recovery takes only its own. */
+/** `process` names who claims rows here: `daemon`, or one name per terminal. Recovery takes only its own; only the daemon delivers. */
 export function openStore(options: OpenOptions & { process: string }): Store {
   const db = openDatabase(options);
   return {
     inbox: createInbox(db, options.process),
-    outbox: createOutbox(db),
+    outbox: createOutbox(db, options.process),
     sessions: createSessions(db),
     transcript: createTranscript(db),
+    pairing: createPairingStore(db),
     commitTurn: createCommitTurn(db),
     finishWith: createFinishWith(db),
     state: createKeyedState(db),

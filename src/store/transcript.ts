@@ -56,8 +56,11 @@ export interface Transcript {
   history(sessionId: string, fromEntry: number, maxChars: number, exceptTurn?: string): Entry[];
   /** Id of a turn's first entry, or null. */
   firstEntryOf(turnId: string): number | null;
-  /** Takes the newest turn out of later requests; gives its user entry back. It stays searchable. */
-  undoLast(sessionId: string): Promise<UserEntry | null>;
+  /**
+   * Takes the newest turn out of later requests; gives its user entry back. It stays searchable. `byRow` is the inbox row that
+   * asks for it: the same row asking again, after a death, gets the same turn instead of undoing one more.
+   */
+  undoLast(sessionId: string, byRow: number): Promise<UserEntry | null>;
   /** Entries whose text holds every word of the query, newest first, among one owner's sessions (null: everybody's). */
   search(query: string, filter: { owner: string | null; exceptSession?: string; roles: string[]; limit: number }): SearchHit[];
   /** Entries of a session around one of them, or its newest `limit` ones; with their ids. */
@@ -100,7 +103,8 @@ export function createTranscript(db: StoreDatabase): Transcript {
   const backwards = sql.prepare('SELECT * FROM entries WHERE session_id = ? AND id >= ? AND undone = 0 ORDER BY id DESC');
   const firstId = sql.prepare('SELECT min(id) FROM entries WHERE turn_id = ?').pluck();
   const lastUser = sql.prepare("SELECT * FROM entries WHERE session_id = ? AND undone = 0 AND role = 'user' ORDER BY id DESC LIMIT 1");
-  const undo = sql.prepare('UPDATE entries SET undone = 1 WHERE turn_id = ?');
+  const undoneBy = sql.prepare("SELECT * FROM entries WHERE session_id = ? AND undone = ? AND role = 'user' ORDER BY id LIMIT 1");
+  const undo = sql.prepare('UPDATE entries SET undone = ? WHERE turn_id = ?');
   const found = sql.prepare(
     `SELECT e.id AS entryId, e.session_id AS sessionId, e.role, e.text, e.created_at AS createdAt, s.title
      FROM entries_fts f JOIN entries e ON e.id = f.rowid JOIN sessions s ON s.id = e.session_id
@@ -163,12 +167,15 @@ export function createTranscript(db: StoreDatabase): Transcript {
     },
 
     firstEntryOf: (turnId) => firstId.get(turnId) as number | null,
-    undoLast: (sessionId) =>
+    undoLast: (sessionId, byRow) =>
       write(() => {
-        const raw = lastUser.get(sessionId) as Raw | undefined;
-        if (!raw) return null;
-        undo.run(raw.turn_id);
-        return toEntry(raw) as UserEntry;
+        const before = undoneBy.get(sessionId, byRow) as Raw | undefined;
+        if (before) return toEntry(before) as UserEntry;
+        const last = lastUser.get(sessionId) as Raw | undefined;
+        if (!last) return null;
+        undo.run(byRow, last.turn_id);
+        // A turn may hold more than one user entry: what was said while it ran. The first one is the question.
+        return toEntry(undoneBy.get(sessionId, byRow) as Raw) as UserEntry;
       }),
 
     search(query, { owner, exceptSession, roles, limit }) {

@@ -1,5 +1,5 @@
 /** The program with a recording seam: what it prints, what it asks main for, and a real configuration loader behind it. */
-import type { CliDeps, Inspection, OutboxFacts, PluginCli, SessionFacts, ToolFacts } from '../../src/cli/deps.ts';
+import type { CliDeps, Examination, Inspection, OutboxFacts, PluginCli, SessionFacts, ToolFacts } from '../../src/cli/deps.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import type { PluginFacts } from '../../src/contract/plugin.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -16,6 +16,7 @@ export interface Given {
   outbox?: OutboxFacts[];
   warnings?: string[];
   pluginCommands?: () => PluginCli[];
+  examine?: (dir: string) => Examination;
   daemon?: (method: string, path: string, body: unknown) => unknown;
 }
 
@@ -58,6 +59,10 @@ export function createTerminal(given: Given = {}) {
     pluginCommands: async (options) => {
       asked.push({ pluginCommands: options.home });
       return given.pluginCommands?.() ?? [];
+    },
+    examinePlugin: async (_options, dir, callTools) => {
+      asked.push({ examine: dir, callTools });
+      return given.examine?.(dir) ?? { lines: [dir], isSound: true };
     },
     callDaemon: async (_options, method, path, body) => {
       asked.push({ call: `${method} ${path}`, body });

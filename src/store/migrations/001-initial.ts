@@ -112,7 +112,7 @@ CREATE TABLE outbox (
   state TEXT NOT NULL CHECK (state IN ('preview', 'waiting', 'attempting', 'sent', 'unknown', 'dead', 'dropped')),
   -- An attempt may have had an effect: 1 the process died in it, 2 the platform's answer was lost.
   maybe_sent INTEGER NOT NULL DEFAULT 0,
-  -- The platform's rate limit, not a fault, is what the part waits for.
+  -- The platform's rate limit, not a fault, is what the part waits for: 1 the chat's, 2 the whole bot's.
   limited INTEGER NOT NULL DEFAULT 0,
   attempts INTEGER NOT NULL DEFAULT 0,
   first_try_at INTEGER,

@@ -1,4 +1,5 @@
 /** Migrations in order; the database's user_version is the number of those that have run. Never edit one that was released. */
 import { initial } from './001-initial.ts';
+import { pairing } from './002-pairing.ts';
 
-export const migrations: readonly string[] = [initial];
+export const migrations: readonly string[] = [initial, pairing];
