@@ -276,7 +276,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
     const { parts, preview } = await live.finish(text, files);
     const last = result.entries.at(-1);
     crash('before_commit');
-    await store.commitTurn({
+    const committed = store.commitTurn({
       turnId,
       sessionId: session.id,
       state: result.status,
@@ -292,8 +292,10 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
       inboxState: result.status === 'answered' || isQuiet ? 'answered' : 'failed',
       now: now(),
     });
-    crash('turn_committed');
+    // In the same tick: the first part is then claimed for delivery in the transaction that makes it.
     if (parts.length > 0 || preview) deps.delivery.kick(address.platform, address.chat);
+    await committed;
+    crash('turn_committed');
     if (result.status === 'failed') reportFailure(result, session, turn);
     const outcome: TurnOutcome = { status: result.status, text: result.text, sessionId: session.id, turnId, model: result.model, usage: result.usage };
     observers.done(ids, result.code ? { ...outcome, code: result.code } : outcome);

@@ -104,7 +104,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const message = isTaken && command ? { ...received, text: command.args } : received;
     const isControl = command !== null && !isTaken && deps.isControl(command.name);
     const lane = isControl ? controlLane(key) : key;
-    const { id, outcome } = await store.inbox.admit({
+    const admitted = store.inbox.admit({
       lane,
       message,
       now: now(),
@@ -115,6 +115,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
       tellFull: (row) => (observer ? [] : [toFullNotice(row, message)]),
       isAnswer: () => !command && questions.answerByText(key, message.sender.id, message.text),
     });
+    // Woken in the same tick, an idle lane claims the row in the transaction that admits it: one commit instead of two. The admission
+    // resolves first, so what follows here is done before the row's turn begins. A row that is not to run is simply not found.
+    lanes.wake(lane);
+    const { id, outcome } = await admitted;
     crash('admitted');
     if (outcome === 'duplicate') return followDuplicate(id, observer);
     if (observer) observers.follow(id, observer);
@@ -123,7 +127,6 @@ export function createGateway(deps: GatewayDeps): Gateway {
     else {
       if (!isControl && !command) applyBusyMode(key, id, message, isQueued ? 'queue' : settings.busyMode);
       else if (isSteered) applyBusyMode(key, id, message, 'steer');
-      lanes.wake(lane);
     }
     return { status: 'accepted', id };
   };

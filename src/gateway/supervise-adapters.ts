@@ -61,6 +61,8 @@ export function createSupervisor({ receive, hooks, log }: { receive: Receive; ho
       try {
         await adapter.start(receive);
         attempt = 0;
+        // A small adapter of a plugin need not report anything: having started is enough.
+        if (statuses.get(platform)?.state === 'starting') report(platform, { state: 'up', account: platform });
         if (statuses.get(platform)?.state === 'off' || ending.signal.aborted) return;
         await new Promise<void>((resolve) => restarts.set(platform, resolve));
       } catch (thrown) {

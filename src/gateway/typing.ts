@@ -6,6 +6,8 @@ import type { Gates } from './gates.ts';
 const everyMs = 4000;
 /** A turn that ends this soon shows its answer before anybody could have seen the sign. */
 const firstMs = 150;
+/** Made once: an abort without a reason makes an exception with a stack, at the end of every turn. */
+const ended = new Error('the turn has ended');
 
 export function keepTyping(adapter: Adapter | undefined, address: Address, gates: Gates): { stop(): void } {
   if (!adapter?.typing) return { stop() {} };
@@ -18,7 +20,7 @@ export function keepTyping(adapter: Adapter | undefined, address: Address, gates
   return {
     stop() {
       clearTimeout(timer);
-      over.abort();
+      over.abort(ended);
     },
   };
 }
