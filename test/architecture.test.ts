@@ -36,6 +36,8 @@ const packageDoors: Record<string, string> = {
   openai: 'src/model',
   grammy: 'adapters/telegram',
   'discord.js': 'adapters/discord',
+  '@discordjs/rest': 'adapters/discord',
+  '@discordjs/ws': 'adapters/discord',
   '@slack/bolt': 'adapters/slack',
   fastify: 'adapters/http',
   commander: 'src/cli',

@@ -3,6 +3,7 @@
  * wrote with what they were answered: nothing lost, nothing doubled, every stored history valid.
  */
 import Database from 'better-sqlite3';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { assertHistory, groupTurns } from '../../src/agent/history.ts';
@@ -73,6 +74,47 @@ export async function shouldBeAnswered(rig: Rig, chat: number, texts: string[], 
   ).catch((error: unknown) => {
     throw new Error(`${String(error)}; seen: ${JSON.stringify(rig.answers(chat))}`);
   });
+}
+
+export interface TestPlugin {
+  dir: string;
+  /** How often it has appended to its file: what it did before a death cannot be undone. */
+  count(): number;
+}
+
+/** A plugin of this code, in which FILE is the path of its file. */
+export function pluginWith(name: string, code: string): TestPlugin {
+  const dir = join(tempHome(), name);
+  const file = join(dir, 'runs.txt');
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'plugin.yaml'), `name: ${name}\nversion: 1.0.0\n`);
+  writeFileSync(join(dir, 'index.js'), code.replaceAll('FILE', JSON.stringify(file)));
+  return { dir, count: () => (existsSync(file) ? readFileSync(file, 'utf8').length : 0) };
+}
+
+/** A plugin with a tool `count` that counts its runs, and takes `ms` for each. */
+export function counterPlugin(ms = 0): TestPlugin {
+  return pluginWith(
+    'counter',
+    `const { appendFileSync } = require('node:fs');
+exports.register = (ctx) => ctx.registerTool({
+  name: 'count', timeoutMs: 120000,
+  schema: { name: 'count', description: 'Counts.', parameters: { type: 'object', properties: {} } },
+  handler: async () => { appendFileSync(FILE, 'x'); await new Promise((resolve) => setTimeout(resolve, ${ms})); return JSON.stringify({ counted: true }); },
+});`,
+  );
+}
+
+/** Holds the write lock of the daemon's database, as a full disk or a stuck backup would stop its writes. */
+export function lockStore({ home }: Rig): { release(): void } {
+  const sql = new Database(join(home, 'state.db'), { timeout: 5000 });
+  sql.exec('BEGIN IMMEDIATE');
+  return {
+    release() {
+      sql.exec('ROLLBACK');
+      sql.close();
+    },
+  };
 }
 
 function checkStore(home: string): void {

@@ -7,6 +7,7 @@ export interface Fault {
   status?: number;
   /** Discord's own code in the refusal. */
   code?: number;
+  /** `{path}` stands for the call's path. */
   message?: string;
   /** Sent as it is instead of a JSON refusal. */
   body?: string;
@@ -49,12 +50,12 @@ export interface Refusal {
 }
 
 /** The refusal that a fault describes, or undefined when it only delays or cuts. */
-export function toRefusal({ status, code = 0, message, body, retryAfter, scope = 'user' }: Fault): Refusal | undefined {
+export function toRefusal({ status, code = 0, message, body, retryAfter, scope = 'user' }: Fault, path: string): Refusal | undefined {
   if (retryAfter !== undefined) {
     const isGlobal = scope === 'global';
     const headers = { 'retry-after': String(Math.ceil(retryAfter)), 'x-ratelimit-scope': scope, ...(isGlobal ? { 'x-ratelimit-global': 'true' } : {}) };
     return { status: 429, body: body ?? JSON.stringify({ message: 'You are being rate limited.', retry_after: retryAfter, global: isGlobal }), headers };
   }
   if (status === undefined) return body === undefined ? undefined : { status: 200, body, headers: {} };
-  return { status, body: body ?? JSON.stringify({ message: message ?? `Fault ${status}`, code }), headers: {} };
+  return { status, body: body ?? JSON.stringify({ message: (message ?? `Fault ${status}`).replaceAll('{path}', path), code }), headers: {} };
 }

@@ -27,7 +27,7 @@ export interface Gateway extends GatewayRecord {
   askToReconnect(): void;
   /** Op 9. */
   invalidate(canResume: boolean): void;
-  /** From now on sockets are silent: no event and no heartbeat is answered. */
+  /** The sockets that are open now fall silent: no event and no heartbeat is answered any more. */
   mute(): void;
   /** What the next IDENTIFYs meet instead of READY: a close code, or op 9. */
   refuseIdentify(refusal: { code: number } | { invalid: true }, times?: number): void;
@@ -57,7 +57,7 @@ export function createGateway(server: Server, world: World, rules: GatewayRules,
   const sessions = new Map<string, Session>();
   const refusals: ({ code: number } | { invalid: true })[] = [];
   const sockets = new Set<WebSocket>();
-  let isMuted = false;
+  const muted = new WeakSet<WebSocket>();
   let newest: Session | undefined;
 
   const wss = new WebSocketServer({ server, path: '/gateway' });
@@ -74,7 +74,7 @@ export function createGateway(server: Server, world: World, rules: GatewayRules,
     });
     socket.on('message', (bytes: Buffer) => {
       const { op, d } = JSON.parse(bytes.toString()) as { op: number; d: Json };
-      if (op === 1 && !isMuted) write(socket, { op: 11 });
+      if (op === 1) write(socket, { op: 11 });
       if (op === 2) session = identify(socket, d);
       if (op === 6) session = resume(socket, d);
     });
@@ -82,7 +82,7 @@ export function createGateway(server: Server, world: World, rules: GatewayRules,
   });
 
   const write = (socket: WebSocket | null, payload: Json): void => {
-    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(payload));
+    if (socket?.readyState === WebSocket.OPEN && !muted.has(socket)) socket.send(JSON.stringify(payload));
   };
 
   function identify(socket: WebSocket, { token, intents }: Json): Session | undefined {
@@ -117,7 +117,7 @@ export function createGateway(server: Server, world: World, rules: GatewayRules,
     session.seq += 1;
     const event = { s: session.seq, t, d: structuredClone(d) };
     session.events.push(event);
-    if (!isMuted) write(session.socket, { op: 0, ...event });
+    write(session.socket, { op: 0, ...event });
   }
 
   /** What the session asked to hear; without Message Content a message's content is empty unless it is meant for the bot. */
@@ -153,7 +153,7 @@ export function createGateway(server: Server, world: World, rules: GatewayRules,
       if (!canResume) sessions.clear();
       sendAll({ op: 9, d: canResume });
     },
-    mute: () => void (isMuted = true),
+    mute: () => sockets.forEach((socket) => muted.add(socket)),
     refuseIdentify: (refusal, times = 1) => void refusals.push(...Array.from({ length: times }, () => refusal)),
     sockets: () => sockets.size,
     stop() {

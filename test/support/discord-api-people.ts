@@ -37,7 +37,8 @@ export interface ConversationOptions {
 }
 
 export function createConversation({ world, channel, user, dispatch }: ConversationOptions): Conversation {
-  let cursor = 0;
+  /** Id of the newest message that was seen. */
+  let cursor = '0';
   const here = (message: SentMessage): boolean => message.channel === channel;
   const written = (text: string): string => text.replaceAll('<@bot>', `<@${world.me.id}>`);
 
@@ -107,12 +108,12 @@ export function createConversation({ world, channel, user, dispatch }: Conversat
     uses: (command, args) => interact(2, { id: world.nextId(), name: command, type: 1, options: args === undefined ? [] : [{ name: 'args', type: 3, value: args }] }),
     async shouldSee(text, ms) {
       const matches = ({ content }: SentMessage): boolean => (typeof text === 'string' ? content.includes(text) : text.test(content));
-      const look = (): SentMessage | undefined => world.sent.slice(cursor).find((message) => here(message) && matches(message));
+      const look = (): SentMessage | undefined => world.sent.find((message) => here(message) && BigInt(message.id) > BigInt(cursor) && matches(message));
       const seen = await waitFor(`${String(text)} in channel ${channel}`, look, ms).catch((error: unknown) => {
         const texts = world.sent.filter(here).map(({ content }) => content.slice(0, 200));
         throw new Error(`${error instanceof Error ? error.message : String(error)}; seen there: ${JSON.stringify(texts)}`, { cause: error });
       });
-      cursor = world.sent.indexOf(seen) + 1;
+      cursor = seen.id;
       return seen;
     },
     seen: () => world.sent.filter(here),

@@ -113,7 +113,7 @@ export async function startDiscordApi(options: DiscordApiOptions = {}): Promise<
     const name = path.startsWith('/files/') ? 'file' : toRoute(path) === '/gateway/bot' ? 'gateway' : (route?.name ?? 'unknown');
     world.calls.push({ name, method: request.method ?? '', path, query, body, at: Date.now() });
     const fault = faults.take(name, body);
-    if (fault && strike(fault, response)) return;
+    if (fault && strike(fault, response, path)) return;
     if (name === 'file') return sendFile(response, path.slice('/files/'.length));
     if (!route?.isOpen && request.headers.authorization !== `Bot ${token}`) return reply(response, 401, JSON.stringify({ message: '401: Unauthorized', code: 0 }));
     if (name === 'gateway') return reply(response, 200, JSON.stringify({ url: gatewayUrl(), shards: 1, session_start_limit: { ...sessionStarts, max_concurrency: 1 } }));
@@ -125,10 +125,10 @@ export async function startDiscordApi(options: DiscordApiOptions = {}): Promise<
     reply(response, answer === null ? 204 : 200, answer === null ? '' : JSON.stringify(answer), headers);
   }
 
-  function strike(fault: Fault, response: ServerResponse): boolean {
+  function strike(fault: Fault, response: ServerResponse, path: string): boolean {
     if (fault.hang) return true;
     if (fault.dropBefore) return response.destroy(), true;
-    const refusal = toRefusal(fault);
+    const refusal = toRefusal(fault, path);
     if (refusal) reply(response, refusal.status, refusal.body, refusal.headers);
     return refusal !== undefined;
   }

@@ -40,6 +40,8 @@ export function createDelivery() {
   const strange: string[] = [];
   const statuses: number[] = [];
   const timers = new Map<Envelope, NodeJS.Timeout>();
+  /** The socket on which an envelope was sent last. */
+  const carriers = new Map<string, WebSocket>();
   let links: Link[] = [];
   let endpoint: { url: string; secret: string } | undefined;
   let next = 0;
@@ -77,6 +79,7 @@ export function createDelivery() {
       if (status >= 200 && status < 300 && original) settle(original);
     });
     const link = links.findLast(({ isRetired, socket }) => !isRetired && socket.readyState === socket.OPEN);
+    if (link) carriers.set(id, link.socket);
     const retry = attempt === 0 ? {} : { retry_attempt: attempt, retry_reason: 'timeout' };
     link?.socket.send(JSON.stringify({ envelope_id: id, type, payload, accepts_response_payload: type !== 'events_api', ...retry }));
   }
@@ -101,15 +104,22 @@ export function createDelivery() {
     else strange.push(data.slice(0, 200));
   }
 
-  /** A socket that has said hello. What waits is sent at once. */
+  /** A socket that has said hello. What waits is sent at once, unless its own socket is still there to acknowledge it. */
   function attach(socket: WebSocket): void {
     const link: Link = { socket, isRetired: false };
     links.push(link);
     total += 1;
     most = Math.max(most, links.length);
     socket.on('message', (data) => onFrame(String(data)));
-    socket.on('close', () => void (links = links.filter((each) => each !== link)));
-    for (const envelope of waiting()) again(envelope);
+    socket.on('close', () => {
+      links = links.filter((each) => each !== link);
+      if (links.length > 0) sendStranded();
+    });
+    sendStranded();
+  }
+
+  function sendStranded(): void {
+    for (const envelope of waiting()) if (!links.some(({ socket }) => socket === carriers.get(envelope.id))) again(envelope);
   }
 
   return {
