@@ -64,6 +64,7 @@ const plugins = z.strictObject({
   enabled: names.nullable().default(null).describe('the only plugins to load; null loads all that are present'),
   disabled: names.default([]).describe('plugins that are never loaded; wins'),
   paths: names.default([]).describe('more folders that hold plugins'),
+  config: z.record(z.string(), z.record(z.string(), z.unknown())).default({}).describe('settings of single plugins, by their names'),
   hook_timeout_s: z
     .strictObject({
       pre: positive.default(5).describe('seconds for hooks that a turn waits for'),

@@ -13,6 +13,14 @@ export const idList = z.array(idSchema).default([]);
 const replyTo = z.union([z.enum(['off', 'first', 'all']), z.literal(false).transform(() => 'off' as const)]);
 const onOff = z.union([z.enum(['auto', 'on', 'off']), z.boolean().transform((on) => (on ? ('on' as const) : ('off' as const)))]);
 
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(source, 'i') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
 export const chatPlatformShape = {
   enabled: z.boolean().default(true).describe('false switches the platform off although its token is there'),
   allowed_users: idList.describe('ids of people who may write in direct chats and groups'),
@@ -21,7 +29,7 @@ export const chatPlatformShape = {
   allow_all: z.boolean().default(false).describe('true lets everybody in'),
   unauthorized_dm: z.enum(['pair', 'ignore']).default('pair').describe('what a stranger\'s direct message gets: a pairing code, or nothing'),
   require_mention: z.boolean().default(true).describe('in groups, answer only when addressed'),
-  mention_patterns: z.array(z.string()).default([]).describe('regular expressions that count as a mention, any case'),
+  mention_patterns: z.array(z.string().refine(isPattern, 'is no regular expression that can be used')).default([]).describe('regular expressions that count as a mention, any case'),
   free_response_chats: idList.describe('ids of groups in which no mention is needed'),
   ignored_chats: idList.describe('ids of chats that are never answered'),
   reply_to: replyTo.default('first').describe('which parts of an answer quote the question'),

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Adapter } from '../contract/adapter.ts';
 import type { InboundMessage } from '../contract/message.ts';
-import { createAccess, type Access, type AccessRules } from '../gateway/access.ts';
+import { createAccess, type Access } from '../gateway/access.ts';
 import { createAgentTurn } from '../gateway/agent-turn.ts';
 import { createApprovals } from '../gateway/approvals.ts';
 import { createCommands } from '../gateway/commands.ts';
@@ -26,7 +26,6 @@ import { createRunningTurns, type RunningTurns } from '../gateway/running-turns.
 import { toOwner, toSessionKey, type KeyRules } from '../gateway/session-key.ts';
 import { createTakeTurn } from '../gateway/take-turn.ts';
 import { createCrashPoints } from '../lib/crash-point.ts';
-import type { ChatPlatformConfig } from '../lib/platform-config.ts';
 import { createMemory } from '../memory/memory.ts';
 import { currentPlace } from '../plugins/current-plugin.ts';
 import { createTranscribe } from '../model/transcribe.ts';
@@ -43,6 +42,7 @@ import { createToolsets, refusal, type Toolsets } from '../tools/toolsets.ts';
 import { createAgentSetup, type Setup } from './agent-setup.ts';
 import type { Assets } from './assets.ts';
 import type { Home } from './open-home.ts';
+import { toAccessRules, toHomeChats, toResetPolicy, toTurnSettings } from './turn-settings.ts';
 import { createModuleLoader } from '../plugins/load-module.ts';
 
 export interface CoreOptions extends Home {
@@ -110,7 +110,7 @@ export function createCore(options: CoreOptions): Core {
   const running = createRunningTurns();
   const questions = createQuestions();
   const observers = createObservers();
-  const notices = createNotices({ store, operator: config.operator, homeChats: homeChats(config.platforms), kick: (platform, chat) => delivery.kick(platform, chat), adapterOf, log, now });
+  const notices = createNotices({ store, operator: config.operator, homeChats: toHomeChats(config), kick: (platform, chat) => delivery.kick(platform, chat), adapterOf, log, now });
   const delivery = createDelivery({
     outbox: store.outbox,
     gates,
@@ -124,6 +124,8 @@ export function createCore(options: CoreOptions): Core {
     onMoved: chatMoved,
   });
 
+  // Filled below: the commands need the plugins, whose own commands must not take these names.
+  const reservedCommands: string[] = [];
   const plugins = createPluginHost({
     home,
     paths: config.plugins.paths,
@@ -140,14 +142,15 @@ export function createCore(options: CoreOptions): Core {
     addresses: notices.addresses,
     installSkill: (plugin, file) => void installSkill({ home, plugin, file }),
     memoryProvider: config.memory.provider,
-    reservedCommands: [],
+    pluginConfig: config.plugins.config,
+    reservedCommands,
   });
   const skills = createSkills({ home, paths: config.skills.paths, pluginSkills: () => plugins.skills(), log });
   const agent = createAgentSetup({ home, env, config, store, registry, toolsets, plugins: () => plugins, memory, skills, hintOf: (platform) => adapters.get(platform)?.hint ?? null, log });
 
   const pairing = createPairing({ store: store.pairing, adapterOf, gates, log, now });
   const access = createAccess({
-    rules: accessRules(config.platforms, options.trusted),
+    rules: toAccessRules(config, options.trusted),
     everywhere: config.gateway_access,
     trusted: new Set(options.trusted),
     isPaired: pairing.isPaired,
@@ -161,17 +164,8 @@ export function createCore(options: CoreOptions): Core {
   const runAgentTurn = createAgentTurn({
     store,
     agent,
-    settings: {
-      maxSteps: config.agent.max_steps,
-      timeoutMs: config.agent.turn_timeout_s * 1000,
-      bufferChars: config.streaming.buffer_chars,
-      streaming: (platform) => toStreaming(config.streaming.enabled, config.platforms[platform]),
-      replyTo: (platform) => (config.platforms[platform] as Partial<ChatPlatformConfig> | undefined)?.reply_to ?? 'first',
-      reactions: (platform) => (config.platforms[platform] as Partial<ChatPlatformConfig> | undefined)?.reactions ?? false,
-      askTimeoutMs: config.approvals.timeout_s * 1000,
-      isShared: (message) => message.chatType !== 'dm' && ownerOf(message).includes(':chat:'),
-    },
-    openFor: createOpenFor({ sessions: store.sessions, policy: toPolicy(config.sessions.reset), hooks, toOwner: ownerOf, now }),
+    settings: toTurnSettings(config, (message) => message.chatType !== 'dm' && ownerOf(message).includes(':chat:')),
+    openFor: createOpenFor({ sessions: store.sessions, policy: toResetPolicy(config), hooks, toOwner: ownerOf, now }),
     hooks,
     observers,
     running,
@@ -204,6 +198,7 @@ export function createCore(options: CoreOptions): Core {
     setHome: ({ message }) => notices.setHome(message.address),
     now,
   });
+  reservedCommands.push(...commands.list().flatMap(({ name, aliases = [] }) => [name, ...aliases]));
   const lanes = createLanes({
     claim: (lane) => store.inbox.claimNext(lane, now(), config.gateway.busy_mode === 'collect'),
     run: createTakeTurn({ store, hooks, observers, delivery, adapterOf, toOwner: ownerOf, runCommand: commands.run, runAgentTurn, ending: ending.signal, log, now }),
@@ -297,7 +292,7 @@ export function createCore(options: CoreOptions): Core {
     },
     async close() {
       ending.abort();
-      await finalizeSessions(store, hooks, startedAt);
+      await finalizeSessions(store, hooks, startedAt, adapters);
       await stopTools();
       await plugins.dispose();
       await store.close();
@@ -306,33 +301,15 @@ export function createCore(options: CoreOptions): Core {
 }
 
 /** Only sessions used since the start, 5 s in all. */
-async function finalizeSessions(store: Store, hooks: HookLists, since: number): Promise<void> {
+async function finalizeSessions(store: Store, hooks: HookLists, since: number, adapters: ReadonlyMap<string, Adapter>): Promise<void> {
   if (!hooks.has('on_session_finalize')) return;
   const end = performance.now() + finalizeMs;
   for (const { id, platform } of store.sessions.usedSince(since)) {
     if (performance.now() > end) return;
+    // Other processes may share the store; their sessions are theirs to finalize.
+    if (!adapters.has(platform)) continue;
     await hooks.fire('on_session_finalize', { session_id: id, old_session_id: id, new_session_id: null, platform, reason: 'shutdown' });
   }
-}
-
-function accessRules(platforms: Record<string, unknown>, trusted: string[]): Map<string, AccessRules> {
-  return new Map(Object.entries(platforms).filter(([name]) => !trusted.includes(name)) as [string, AccessRules][]);
-}
-
-function homeChats(platforms: Record<string, unknown>): string[] {
-  return Object.entries(platforms).flatMap(([name, settings]) => {
-    const chat = (settings as Partial<ChatPlatformConfig>).home_chat;
-    return chat ? [`${name}:${chat}`] : [];
-  });
-}
-
-function toStreaming(isEnabled: boolean, settings: unknown): { dm: boolean; group: boolean } {
-  const mode = (settings as Partial<ChatPlatformConfig> | undefined)?.streaming ?? 'auto';
-  return { dm: isEnabled && mode !== 'off', group: isEnabled && mode === 'on' };
-}
-
-function toPolicy({ mode, at_hour, idle_minutes }: { mode: 'none' | 'idle' | 'daily' | 'both'; at_hour: number; idle_minutes: number }) {
-  return { mode, atHour: at_hour, idleMinutes: idle_minutes };
 }
 
 function byToolset(names: string[], registry: Registry): Map<string, string[]> {
