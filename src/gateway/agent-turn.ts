@@ -105,6 +105,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
   const { store, agent, settings, hooks, observers, running, now, log, crash } = deps;
 
   return async (rows, message) => {
+    crash('row_claimed');
     const { frame, end } = await openFrame(rows, message);
     const { session, turn, stop, model } = frame;
     const { platform } = message.address;

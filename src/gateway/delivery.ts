@@ -19,6 +19,8 @@ export interface Delivery {
   kick(platform: string, chat: string): void;
   /** Begins to deliver, with everything that a former process left. */
   open(): void;
+  /** Runs `work`, which stops the platform's adapter perhaps, while no call to it is in flight. */
+  quiet(platform: string, work: () => Promise<void>): Promise<void>;
   /** Lets calls in flight end, then stops. */
   close(): Promise<void>;
 }
@@ -109,7 +111,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const outbound = { ...payload, text: isRepeat ? withRepeatMark(text, adapter) : text, idempotencyKey: `hg${part.id}` };
     const limitMs = payload.media ? uploadMs : callMs;
     const signal = AbortSignal.timeout(limitMs);
-    return within(callAdapter(adapter, part.messageId, outbound, signal), limitMs + 1000);
+    return gates.call(adapter.platform, () => within(callAdapter(adapter, part.messageId, outbound, signal), limitMs + 1000));
   };
 
   const report = (part: PartRow, settlement: Settlement) => {
@@ -142,6 +144,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       isOpen = true;
       for (const loop of loops.values()) loop.open();
     },
+    quiet: (platform, work) => gates.quiet(platform, work),
     async close() {
       closing.abort();
       await Promise.all([...loops.values()].map((loop) => loop.close()));

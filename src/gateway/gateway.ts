@@ -104,6 +104,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const message = isTaken && command ? { ...received, text: command.args } : received;
     const isControl = command !== null && !isTaken && deps.isControl(command.name);
     const lane = isControl ? controlLane(key) : key;
+    crash('received');
     const admitted = store.inbox.admit({
       lane,
       message,

@@ -98,7 +98,8 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
     }
     const outbound = { ...payload(text, row.part), idempotencyKey: `hg${row.id}` };
     const signal = AbortSignal.timeout(15_000);
-    const outcome = row.messageId && adapter.edit ? await adapter.edit(row.messageId, outbound, signal) : await adapter.send?.(outbound, signal);
+    const { messageId } = row;
+    const outcome = await gates.call(adapter.platform, async () => (messageId && adapter.edit ? adapter.edit(messageId, outbound, signal) : adapter.send?.(outbound, signal)));
     if (outcome?.status === 'sent') {
       shown = text;
       if (!row.messageId) {

@@ -29,7 +29,7 @@ export const chatPlatformShape = {
   allow_all: z.boolean().default(false).describe('true lets everybody in'),
   unauthorized_dm: z.enum(['pair', 'ignore']).default('pair').describe('what a stranger\'s direct message gets: a pairing code, or nothing'),
   require_mention: z.boolean().default(true).describe('in groups, answer only when addressed'),
-  mention_patterns: z.array(z.string().refine(isPattern, 'is no regular expression that can be used')).default([]).describe('regular expressions that count as a mention, any case'),
+  mention_patterns: z.array(z.string().refine(isPattern, 'must be a regular expression')).default([]).describe('regular expressions that count as a mention, any case'),
   free_response_chats: idList.describe('ids of groups in which no mention is needed'),
   ignored_chats: idList.describe('ids of chats that are never answered'),
   reply_to: replyTo.default('first').describe('which parts of an answer quote the question'),

@@ -4,7 +4,7 @@
  */
 import { isInvisible } from './visible-text.ts';
 import { chooseCut, type Cutter } from './split/cut.ts';
-import { boundaryBefore } from './split/graphemes.ts';
+import { boundaryBefore, isBoundary } from './split/graphemes.ts';
 import { fenceAround, findSeams, frameOf, isClosingLine, lineAt, type Frame } from './split/seams.ts';
 
 export interface SplitOptions {
@@ -41,7 +41,7 @@ export function splitMarkdown(markdown: string, options: SplitOptions): string[]
 export function cutMarkdown(source: string, { limit, measure }: SplitOptions): Part[] {
   if (isInvisible(source)) return [];
   if (measure(source) <= limit) return [{ from: 0, to: source.length, before: '', after: '' }];
-  const splitting: Splitting = { source, limit, measure, cutter: { seams: findSeams(source), known: new Map() }, ratio: 1 };
+  const splitting: Splitting = { source, limit, measure, cutter: { seams: findSeams(source), known: new Map() }, guess: limit };
   const parts: Part[] = [];
   let from = skipBlank(splitting, 0);
   while (from < source.length) {
@@ -55,8 +55,8 @@ export function cutMarkdown(source: string, { limit, measure }: SplitOptions): P
 interface Splitting extends SplitOptions {
   source: string;
   cutter: Cutter;
-  /** Source characters per unit of the measure, as the last part had them: the first guess for the next one. */
-  ratio: number;
+  /** Source characters that the next part will hold, as the last one makes one guess. */
+  guess: number;
 }
 
 interface Step {
@@ -70,26 +70,27 @@ function nextPart(splitting: Splitting, from: number): Step {
 
 /** The largest part that a few tries find, or null when not even one grapheme fits. */
 function fill(splitting: Splitting, from: number, framed: boolean): Step | null {
-  const { limit } = splitting;
-  let length = Math.max(1, Math.floor(limit * splitting.ratio));
+  const { limit, source } = splitting;
+  let length = splitting.guess;
   let tooLong = Infinity;
   let best: Step | null = null;
   let bestCut = from;
-  for (let tries = 0; ; tries += 1) {
+  for (let tries = 1; ; tries += 1) {
     const cut = chooseCut(splitting.cutter, from, length);
     if (cut - from >= tooLong || cut <= bestCut) return best;
     const step = toStep(splitting, from, cut, framed);
     const size = measureStep(splitting, step);
+    const scale = limit / Math.max(1, size);
     if (size <= limit) {
       best = step;
       bestCut = cut;
-      splitting.ratio = Math.min(8, Math.max(0.1, (cut - from) / Math.max(1, size)));
-      if (size > limit * 0.7 || step.next >= splitting.source.length || tries > 8) return best;
-      length = Math.min(tooLong - 1, Math.floor((cut - from) * Math.min(8, limit / Math.max(1, size))));
+      splitting.guess = Math.ceil((cut - from) * Math.min(1.1, scale));
+      if (scale < 1.4 || step.next >= source.length || tries > 6) return best;
+      length = tooLong === Infinity ? Math.floor((cut - from) * Math.min(8, scale)) : (cut - from + tooLong) >> 1;
     } else {
-      if (best !== null) return best;
       tooLong = cut - from;
-      length = tries < 4 ? Math.min(tooLong - 1, Math.floor((tooLong * limit) / size)) : tooLong >> 1;
+      if (tries > 6 && best !== null) return best;
+      length = best !== null ? (bestCut - from + tooLong) >> 1 : tries < 5 ? Math.min(tooLong - 1, Math.floor(tooLong * scale)) : tooLong >> 1;
     }
   }
 }
@@ -97,7 +98,7 @@ function fill(splitting: Splitting, from: number, framed: boolean): Step | null 
 /** The first characters of a grapheme that alone is over the limit (endless combining marks): at least one. */
 function takeSome(splitting: Splitting, from: number): Step {
   const { source, limit } = splitting;
-  let to = boundaryBefore(source, from, from + 1);
+  let to = boundaryBefore(source, from, from + limit);
   for (;;) {
     const step = toStep(splitting, from, to, false);
     const half = from + ((to - from) >> 1);
@@ -110,8 +111,9 @@ function takeSome(splitting: Splitting, from: number): Step {
 function toStep(splitting: Splitting, from: number, cut: number, framed: boolean): Step {
   const { source, limit, cutter: { seams } } = splitting;
   const fence = fenceAround(seams, cut);
-  // What is left of the code is its closing fence: it goes with the code.
-  const reach = fence !== null && isClosingLine(fence, lineAt(seams, cut)) ? fence.to : cut;
+  // What is left of the code is its closing line: it goes with the code.
+  const isClosed = fence !== null && isClosingLine(fence, lineAt(seams, cut)) && fence.span.to - cut <= limit / 4;
+  const reach = isClosed ? fence.span.to : cut;
   const frame = frameOf(seams, from, reach);
   const fits = framed && frame.before.length + frame.after.length <= limit / 2;
   const inCode = fence !== null && reach === cut;
@@ -128,13 +130,15 @@ function skipBlank({ source }: Splitting, cut: number): number {
   let at = cut;
   let start = cut > 0 && source[cut - 1] !== '\n' ? -1 : cut;
   for (; at < source.length && isBlank(source, at); at += 1) if (source[at] === '\n') start = at + 1;
-  return at === source.length || start === -1 ? at : start;
+  if (at < source.length && start !== -1) return start;
+  // A mark that combines with the last blank keeps it.
+  return at > cut && !isBoundary(source, at) ? at - 1 : at;
 }
 
 function trimBlank(source: string, from: number, cut: number): number {
   let to = cut;
   while (to > from && isBlank(source, to - 1)) to -= 1;
-  return to;
+  return to < cut && !isBoundary(source, to) ? to + 1 : to;
 }
 
 /** In code every blank counts; only the line break at the cut is that of the fence now. */

@@ -24,6 +24,9 @@ const afterFinishMs = 5_000;
 /** Bytes of an error body that are read at all. */
 const errorBodyLimit = 64 * 1024;
 
+/** Made once: an abort without a reason makes an exception with a stack, at the end of every call. */
+const over = new Error('the attempt is over');
+
 const secretHeaders = /^(authorization|api-key|x-api-key|cookie|proxy-authorization)$/;
 
 type Sdk = { OpenAI: typeof OpenAIClient };
@@ -108,7 +111,7 @@ export function createOpenAiProvider(spec: ProviderSpec, deps: ModelDeps): Provi
       exchange.watch?.stop();
       signal.removeEventListener('abort', onAbort);
       // Whatever is still open is of no use any more: a stream that was given up, an error body without end.
-      control.abort();
+      control.abort(over);
     }
 
     const usage: Usage = { ...assembler.usage, requests: earlierRequests + exchange.sent };

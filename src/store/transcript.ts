@@ -68,8 +68,6 @@ export interface Transcript {
 }
 
 interface Raw {
-  id: number;
-  session_id: string;
   turn_id: string;
   role: 'user' | 'assistant' | 'tool';
   text: string | null;
@@ -78,8 +76,15 @@ interface Raw {
   tool_name: string | null;
   media: string | null;
   note: string | null;
-  created_at: number;
 }
+
+/**
+ * A row of a history as an array: every turn reads many, and better-sqlite3 makes batches of arrays in a third of the time that
+ * objects one by one take.
+ */
+type HistoryRow = [id: number, Raw['turn_id'], Raw['role'], Raw['text'], Raw['tool_calls'], Raw['tool_call_id'], Raw['tool_name'], Raw['media'], Raw['note']];
+
+const historyBatch = 100;
 
 export function createTranscript(db: StoreDatabase): Transcript {
   const { sql, write } = db;
@@ -100,7 +105,12 @@ export function createTranscript(db: StoreDatabase): Transcript {
             output_tokens AS outputTokens, cached_tokens AS cachedTokens FROM turns WHERE id = ?`,
   );
   const ofTurn = sql.prepare('SELECT * FROM entries WHERE turn_id = ? AND undone = 0 ORDER BY id');
-  const backwards = sql.prepare('SELECT * FROM entries WHERE session_id = ? AND id >= ? AND undone = 0 ORDER BY id DESC');
+  const backwards = sql
+    .prepare(
+      `SELECT id, turn_id, role, text, tool_calls, tool_call_id, tool_name, media, note FROM entries
+       WHERE session_id = ? AND id >= ? AND id < ? AND undone = 0 ORDER BY id DESC LIMIT ${historyBatch}`,
+    )
+    .raw();
   const firstId = sql.prepare('SELECT min(id) FROM entries WHERE turn_id = ?').pluck();
   const lastUser = sql.prepare("SELECT * FROM entries WHERE session_id = ? AND undone = 0 AND role = 'user' ORDER BY id DESC LIMIT 1");
   const undoneBy = sql.prepare("SELECT * FROM entries WHERE session_id = ? AND undone = ? AND role = 'user' ORDER BY id LIMIT 1");
@@ -130,6 +140,16 @@ export function createTranscript(db: StoreDatabase): Transcript {
     `SELECT id, role, coalesce(text, '') AS text, created_at AS createdAt FROM entries WHERE session_id = ? ORDER BY id DESC LIMIT ?`,
   );
 
+  function* newestFirst(sessionId: string, fromEntry: number): Generator<HistoryRow> {
+    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+      const rows = backwards.all(sessionId, fromEntry, before) as HistoryRow[];
+      yield* rows;
+      const oldest = rows.at(-1);
+      if (!oldest || rows.length < historyBatch) return;
+      before = oldest[0];
+    }
+  }
+
   const add = (sessionId: string, entry: Entry, now: number) => insertEntry.run(toRaw(sessionId, entry, now));
 
   return {
@@ -156,12 +176,13 @@ export function createTranscript(db: StoreDatabase): Transcript {
       const entries: Entry[] = [];
       let chars = 0;
       let turn = '';
-      for (const raw of backwards.iterate(sessionId, fromEntry) as IterableIterator<Raw>) {
-        if (raw.turn_id === exceptTurn) continue;
-        if (raw.turn_id !== turn && chars > maxChars) break;
-        turn = raw.turn_id;
-        chars += (raw.text?.length ?? 0) + (raw.tool_calls?.length ?? 0);
-        entries.push(toEntry(raw));
+      for (const row of newestFirst(sessionId, fromEntry)) {
+        const [, turn_id, role, text, tool_calls, tool_call_id, tool_name, media, note] = row;
+        if (turn_id === exceptTurn) continue;
+        if (turn_id !== turn && chars > maxChars) break;
+        turn = turn_id;
+        chars += (text?.length ?? 0) + (tool_calls?.length ?? 0);
+        entries.push(toEntry({ turn_id, role, text, tool_calls, tool_call_id, tool_name, media, note }));
       }
       return entries.toReversed();
     },

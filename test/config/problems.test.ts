@@ -27,7 +27,7 @@ describe('a problem', () => {
     ['a text for a number', 'agent: {max_steps: "5"}', 'must be a number'],
     ['a number for a text', 'model: {name: 5}', 'must be text'],
     ['a number for a token', 'platforms: {telegram: {token: 5}}', 'must be text'],
-    ['a pattern that is none', 'platforms: {telegram: {mention_patterns: ["(hey"]}}', 'is no regular expression that can be used'],
+    ['a pattern that is none', 'platforms: {telegram: {mention_patterns: ["(hey"]}}', 'must be a regular expression'],
     ['a text for true', 'cron: {enabled: "true"}', 'must be true or false'],
     ['yes for true', 'cron: {enabled: yes}', 'must be true or false'],
     ['off for false', 'cron: {enabled: off}', 'must be true or false'],

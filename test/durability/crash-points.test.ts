@@ -1,27 +1,7 @@
 /** The process dies at each named instant of a turn; after the restart the message is answered, once, and the history is valid. */
-import { mkdirSync, writeFileSync, readFileSync, existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createRig, shouldBeAnswered, type Rig } from '../support/crash-rig.ts';
-import { tempHome } from '../support/temp-home.ts';
-
-/** A plugin whose tool counts its runs in a file; what it did before a death cannot be undone. */
-function counterPlugin(): { dir: string; count(): number } {
-  const dir = join(tempHome(), 'counter');
-  const file = join(dir, 'runs.txt');
-  mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'plugin.yaml'), 'name: counter\nversion: 1.0.0\n');
-  writeFileSync(
-    join(dir, 'index.js'),
-    `const { appendFileSync } = require('node:fs');
-exports.register = (ctx) => ctx.registerTool({
-  name: 'count',
-  schema: { name: 'count', description: 'Counts.', parameters: { type: 'object', properties: {} } },
-  handler: () => { appendFileSync(${JSON.stringify(file)}, 'x'); return JSON.stringify({ counted: true }); },
-});`,
-  );
-  return { dir, count: () => (existsSync(file) ? readFileSync(file, 'utf8').length : 0) };
-}
+import { createRig, counterPlugin, pluginWith, shouldBeAnswered, type Rig } from '../support/crash-rig.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 function callTheTool({ model }: Rig): void {
   model.answer(({ body }) => {
@@ -36,7 +16,7 @@ async function dieAt(rig: Rig, label: string): Promise<void> {
 }
 
 // The labels stand in the order in which a turn passes them.
-const beforeTool = ['admitted', 'turn_begun', 'step_stored', 'tool_started'];
+const beforeTool = ['received', 'admitted', 'row_claimed', 'turn_begun', 'step_stored', 'tool_started'];
 const afterTool = ['tool_done', 'tool_stored', 'before_commit', 'turn_committed', 'part_attempting'];
 
 test.each([...beforeTool, ...afterTool])('killed at %s: one answer, the tool ran at most once, the history is valid', async (label) => {
@@ -48,7 +28,8 @@ test.each([...beforeTool, ...afterTool])('killed at %s: one answer, the tool ran
   const daemon = await rig.start();
   await shouldBeAnswered(rig, 1, ['counted']);
   expect(rig.answers(1)).toEqual(['counted']);
-  expect(counter.count()).toBeLessThanOrEqual(1);
+  // Begun and not run is reported as unknown, like begun and run: nobody can tell them apart.
+  expect(counter.count()).toBe(label === 'tool_started' ? 0 : 1);
   expect(rig.model.violations).toEqual([]);
   expect(rig.telegram.unconfirmed).toEqual([]);
   await daemon.stop();
@@ -67,22 +48,84 @@ test.each(['part_answered', 'part_settled'])('killed at %s: the part is sent at 
   rig.checkStore();
 });
 
-test('a message that kills the process again and again is quarantined; the others are answered and the user is told', async () => {
-  const dir = join(tempHome(), 'bomb');
-  mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'plugin.yaml'), 'name: bomb\nversion: 1.0.0\n');
-  writeFileSync(join(dir, 'index.js'), `exports.register = (ctx) => ctx.registerHook('pre_llm_call', ({ user_message }) => { if (user_message === 'boom') process.abort(); });`);
-  const rig = await createRig({ plugins: [dir], config: { operator: 'telegram:50' } });
+const story = 'Once upon a time there was a house on a hill, and nobody lived in it. ';
+
+test.each([
+  ['preview_opened', 1],
+  // The message was shown and the process died before it could write that down: it may be there twice, once unfinished.
+  ['preview_shown', 1],
+  ['preview_shown:2', 1],
+])('killed at %s of a growing answer: the message is finished, not a second one', async (label, messages) => {
+  const rig = await createRig({ config: { streaming: { enabled: true } } });
+  let requests = 0;
+  rig.model.answer(() => {
+    requests += 1;
+    return { text: story.repeat(6), ...(requests === 1 ? { chunkBytes: 700, chunkDelayMs: 120 } : {}) };
+  });
+  rig.telegram.dm(1).says('tell me a story');
+  await dieAt(rig, label);
+  const daemon = await rig.start();
+  await shouldBeAnswered(rig, 1, [story.repeat(6).trim()]);
+  expect(rig.answers(1)).toHaveLength(messages);
+  expect(rig.telegram.unconfirmed).toEqual([]);
+  await daemon.stop();
+  rig.checkStore();
+});
+
+test('killed while the model is asked, and again while it answers: asked anew, answered once', async () => {
+  const rig = await createRig();
+  rig.model.script({ hang: true }, { text: story, chunkBytes: 300, hangAfter: 900 });
+  rig.telegram.dm(1).says('hello');
+  for (const request of [1, 2]) {
+    const daemon = await rig.start('never');
+    await rig.model.waitForRequest(request);
+    await daemon.kill();
+  }
+  const daemon = await rig.start();
+  await shouldBeAnswered(rig, 1, ['answer to hello']);
+  expect(rig.answers(1)).toEqual(['answer to hello']);
+  await daemon.stop();
+  rig.checkStore();
+});
+
+test('killed while consent is waited for: it is asked for again, a button of before leads nowhere, and the tool runs once', async () => {
+  const wipe = pluginWith('wipe', `const { appendFileSync } = require('node:fs');
+exports.register = (ctx) => ctx.registerTool({
+  name: 'count', needsApproval: () => 'deletes files',
+  schema: { name: 'count', description: 'Counts.', parameters: { type: 'object', properties: {} } },
+  handler: () => { appendFileSync(FILE, 'x'); return JSON.stringify({ counted: true }); },
+});`);
+  const rig = await createRig({ plugins: [wipe.dir] });
+  callTheTool(rig);
+  const ann = rig.telegram.dm(1);
+  ann.says('count, please');
+  const first = await rig.start();
+  await ann.shouldSee('Allow count?');
+  const old = ann.seen().at(-1)?.buttons.flat()[0]?.callback_data;
+  await first.kill();
+  const daemon = await rig.start();
+  await waitFor('another question', () => ann.seen().some(({ buttons }) => buttons.length > 0 && buttons[0]?.[0]?.callback_data !== old));
+  rig.telegram.push({ callback_query: { id: '1', from: { id: 1, is_bot: false, first_name: 'A' }, chat_instance: '1', data: old, message: { message_id: 1, date: 1, chat: { id: 1, type: 'private' } } } });
+  ann.says('/approve');
+  await ann.shouldSee('counted');
+  expect(wipe.count()).toBe(1);
+  await daemon.stop();
+  rig.checkStore();
+});
+
+test('A8 PraisonAI#2723 a message that kills the process again and again is quarantined; the others are answered and the user is told', async () => {
+  const bomb = pluginWith('bomb', `exports.register = (ctx) => ctx.registerHook('pre_llm_call', ({ user_message }) => { if (user_message === 'boom') process.abort(); });`);
+  const rig = await createRig({ plugins: [bomb.dir], config: { operator: 'telegram:50' } });
   rig.telegram.dm(50).says('hello');
   rig.telegram.dm(1).says('boom');
   for (const chat of [2, 3, 4, 5, 6]) rig.telegram.dm(chat).says('hello');
   let deaths = 0;
   for (;;) {
     const daemon = await rig.start('never');
-    const told = rig.telegram.dm(1).shouldSee(/not tried again/, 15_000).then(() => 'told', () => 'not told');
+    const told = rig.telegram.dm(1).shouldSee(/not tried again/, 30_000).then(() => 'told', () => 'not told');
     if ((await Promise.race([daemon.ended.then(() => 'died'), told])) === 'told') break;
     deaths += 1;
-    expect(deaths).toBeLessThanOrEqual(3);
+    expect(deaths, daemon.output()).toBeLessThanOrEqual(3);
   }
   expect(deaths).toBe(3);
   for (const chat of [2, 3, 4, 5, 6]) {

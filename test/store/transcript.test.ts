@@ -129,6 +129,21 @@ describe('history', () => {
     for (const maxChars of [1, 50, 111, 150, 300]) expect(store.transcript.history(session, 0, maxChars)[0]?.role).toBe('user');
   });
 
+  test('a long one is whole and in order, however many batches it is read in', async () => {
+    const store = openTestStore();
+    const session = await openSession(store);
+    const other = await openSession(store, 'other');
+    const told: string[] = [];
+    for (let n = 0; n < 125; n++) {
+      await tell(store, session, `t${n}`, `q${n}`, `a${n}`);
+      await tell(store, other, `o${n}`, 'elsewhere', 'elsewhere');
+      told.push(`q${n}`, `a${n}`);
+      // Around the end of the first batch and of the second every length is tried.
+      if (n > 46 && n < 53) expect(texts(store.transcript.history(session, 0, 100_000))).toEqual(told);
+    }
+    expect(texts(store.transcript.history(session, 0, 100_000))).toEqual(told);
+  });
+
   test('it begins where the summary ends and leaves the running turn out', async () => {
     const store = openTestStore();
     const session = await openSession(store);

@@ -9,8 +9,9 @@
  * text), a dash line makes a heading only of a single line, and a text whose first line is indented has no indented code,
  * because a part that was cut out of a list begins like that.
  */
-import { contentOf, indentOf, inkStart, isBlank, isBlankLine, runEnd, skipColumns, splitLines, textOf, withStart, type Line } from './lines.ts';
+import { contentOf, indentOf, inkStart, isBlank, isBlankLine, skipColumns, splitLines, textOf, withStart, type Line } from './lines.ts';
 import { toLabel } from './link.ts';
+import { closesFence, fenceAt, headingAt, isRule, markerAt, underlineDepth, type Marker } from './markers.ts';
 import type { Block, Document, ListItem, Span } from './nodes.ts';
 import { isDelimiterRow, splitRow, toAlignments } from './table.ts';
 
@@ -51,8 +52,16 @@ function parseBlocks(scan: Scan, lines: Line[]): Block[] {
       readParagraph(scan, lines, index);
     blocks.push(block);
     // Blocks of a container are read from its own lines, which are consecutive in the source.
-    index += block.end - block.first;
+    index += block.span.end - block.span.first;
   }
+  return blocks;
+}
+
+/** The blocks of a container's lines. */
+function parseInside(scan: Scan, lines: Line[]): Block[] {
+  scan.depth += 1;
+  const blocks = parseBlocks(scan, lines);
+  scan.depth -= 1;
   return blocks;
 }
 
@@ -67,70 +76,36 @@ function readIndentedCode(scan: Scan, lines: Line[], index: number): Block | nul
   }
   const body = lines.slice(index, end);
   const value = body.map((line) => scan.source.slice(skipColumns(scan.source, line, 4), line.to)).join('\n');
-  return { type: 'code', ...spanOf(body), fence: null, lang: '', closed: true, value };
+  return { type: 'code', span: spanOf(body), fence: null, lang: '', closed: true, value };
 }
 
 function readFence(scan: Scan, lines: Line[], index: number): Block | null {
   const opener = at(lines, index);
   const start = inkStart(scan.source, opener);
-  const fence = fenceAt(scan, opener, start);
+  const fence = fenceAt(scan.source, opener, start);
   if (fence === null) return null;
   const indent = indentOf(scan.source, opener);
   let end = index + 1;
   let closed = false;
   while (end < lines.length && !closed) {
-    closed = closesFence(scan, at(lines, end), fence);
+    closed = closesFence(scan.source, at(lines, end), fence);
     end += 1;
   }
   const body = lines.slice(index + 1, closed ? end - 1 : end);
   const value = body.map((line) => scan.source.slice(skipColumns(scan.source, line, indent), line.to)).join('\n');
   const info = scan.source.slice(start + fence.length, opener.ink).trim();
   const lang = /^[^\s{]{0,64}/.exec(info)?.[0] ?? '';
-  return { type: 'code', ...spanOf(lines.slice(index, end)), fence, lang, closed, value };
-}
-
-/** The fence itself, three characters at least, or null. */
-function fenceAt(scan: Scan, line: Line, start: number): string | null {
-  const mark = scan.source[start];
-  if (mark !== '`' && mark !== '~') return null;
-  const end = runEnd(scan.source, start, line.ink);
-  if (end - start < 3) return null;
-  const tick = mark === '`' ? scan.source.indexOf('`', end) : -1;
-  return tick !== -1 && tick < line.ink ? null : scan.source.slice(start, end);
-}
-
-function closesFence(scan: Scan, line: Line, fence: string): boolean {
-  const start = inkStart(scan.source, line);
-  return scan.source[start] === fence[0] && line.ink - start >= fence.length && runEnd(scan.source, start, line.ink) === line.ink;
+  return { type: 'code', span: spanOf(lines.slice(index, end)), fence, lang, closed, value };
 }
 
 function readHeading(scan: Scan, line: Line): Block | null {
-  const start = inkStart(scan.source, line);
-  if (scan.source[start] !== '#') return null;
-  const end = runEnd(scan.source, start, line.ink);
-  if (end - start > 6 || (end < line.ink && !isBlank(scan.source.charCodeAt(end)))) return null;
-  let ink = line.ink;
-  let closing = ink;
-  while (closing > end && scan.source[closing - 1] === '#') closing -= 1;
-  if (closing > end && isBlank(scan.source.charCodeAt(closing - 1))) ink = closing;
-  const content = contentOf(scan.source, [{ no: line.no, from: end, ink: trimEnd(scan.source, end, ink), to: line.to }]);
-  return { type: 'heading', ...spanOf([line]), depth: end - start, setext: false, content };
+  const heading = headingAt(scan.source, line);
+  if (heading === null) return null;
+  return { type: 'heading', span: spanOf([line]), depth: heading.depth, setext: false, content: contentOf(scan.source, [heading.title]) };
 }
 
 function readRule(scan: Scan, line: Line): Block | null {
-  return isRule(scan, line) ? { type: 'rule', ...spanOf([line]) } : null;
-}
-
-function isRule(scan: Scan, line: Line): boolean {
-  const start = inkStart(scan.source, line);
-  const mark = scan.source[start];
-  if (mark !== '-' && mark !== '*' && mark !== '_') return false;
-  let marks = 0;
-  for (let index = start; index < line.ink; index += 1) {
-    if (scan.source[index] === mark) marks += 1;
-    else if (!isBlank(scan.source.charCodeAt(index))) return false;
-  }
-  return marks >= 3;
+  return isRule(scan.source, line) ? { type: 'rule', span: spanOf([line]) } : null;
 }
 
 function readQuote(scan: Scan, lines: Line[], index: number): Block | null {
@@ -144,47 +119,19 @@ function readQuote(scan: Scan, lines: Line[], index: number): Block | null {
     inner.push(withStart(line, isBlank(scan.source.charCodeAt(start + 1)) && start + 1 < line.to ? start + 2 : start + 1));
   }
   if (end === index) return null;
-  return { type: 'quote', ...spanOf(lines.slice(index, end)), children: parseBlocks({ ...scan, depth: scan.depth + 1 }, inner) };
-}
-
-interface Marker {
-  kind: string;
-  number: number | null;
-  indent: number;
-  /** Where the marker ends in the source, and the column at which the item's own text stands. */
-  end: number;
-  column: number;
-}
-
-function markerAt(scan: Scan, line: Line): Marker | null {
-  const start = inkStart(scan.source, line);
-  let end = start;
-  const first = scan.source.charCodeAt(start);
-  let number: number | null = null;
-  if (first === 45 || first === 42 || first === 43) end = start + 1;
-  else {
-    while (end - start < 9 && isDigit(scan.source.charCodeAt(end))) end += 1;
-    const mark = scan.source[end];
-    if (end === start || (mark !== '.' && mark !== ')')) return null;
-    number = Number(scan.source.slice(start, end));
-    end += 1;
-  }
-  if (end < line.ink && !isBlank(scan.source.charCodeAt(end))) return null;
-  const indent = indentOf(scan.source, line);
-  const gap = end >= line.ink ? 1 : indentOf(scan.source, withStart(line, end));
-  return { kind: scan.source[end - 1] ?? '-', number, indent, end, column: indent + (end - start) + (gap > 4 ? 1 : gap) };
+  return { type: 'quote', span: spanOf(lines.slice(index, end)), children: parseInside(scan, inner) };
 }
 
 function readList(scan: Scan, lines: Line[], index: number): Block | null {
   if (scan.depth >= maxDepth) return null;
-  const first = markerAt(scan, at(lines, index));
+  const first = markerAt(scan.source, at(lines, index));
   if (first === null) return null;
   const items: ListItem[] = [];
   let next = index;
   while (next < lines.length) {
     const line = at(lines, next);
-    const marker = !isBlankLine(line) && !isRule(scan, line) ? markerAt(scan, line) : null;
-    if (marker === null || (marker.number === null) !== (first.number === null)) break;
+    const marker = !isBlankLine(line) && !isRule(scan.source, line) ? markerAt(scan.source, line) : null;
+    if (marker === null || marker.kind !== first.kind) break;
     const end = itemEnd(scan, lines, next, marker.column);
     const previous = items.at(-1)?.number ?? -1;
     const number = marker.number === null ? null : Math.max(marker.number, previous + 1);
@@ -192,8 +139,8 @@ function readList(scan: Scan, lines: Line[], index: number): Block | null {
     next = end;
     while (next < lines.length && isBlankLine(at(lines, next))) next += 1;
   }
-  const end = items.reduce((total, item) => Math.max(total, item.end - at(lines, index).no), 0);
-  return { type: 'list', ...spanOf(lines.slice(index, index + end)), items };
+  const end = items.reduce((total, item) => Math.max(total, item.span.end - at(lines, index).no), 0);
+  return { type: 'list', span: spanOf(lines.slice(index, index + end)), items };
 }
 
 /** The index behind the last line that stands far enough to the right to belong to the item that starts at `index`. */
@@ -217,8 +164,8 @@ function readItem(scan: Scan, lines: Line[], marker: Marker): ListItem {
   });
   const first = at(inner, 0);
   const checked = readBox(scan, first);
-  const children = parseBlocks({ ...scan, depth: scan.depth + 1 }, inner);
-  return { ...span, indent: marker.indent, marker: marker.kind, number: marker.number, checked, children };
+  const children = parseInside(scan, inner);
+  return { span, indent: marker.indent, marker: marker.kind, number: marker.number, checked, children };
 }
 
 /** Whether a task is done, for an item that begins with a box; the line then starts behind it. */
@@ -236,7 +183,7 @@ function readTable(scan: Scan, lines: Line[], index: number): Block | null {
   while (end < lines.length && textOf(scan.source, at(lines, end)).includes('|') && !startsBlock(scan, lines, end)) end += 1;
   const body = lines.slice(index, end);
   const rows = body.filter((_, row) => row !== 1).map((line) => splitRow(textOf(scan.source, line)));
-  return { type: 'table', ...spanOf(body), align: toAlignments(textOf(scan.source, at(lines, index + 1))), rows };
+  return { type: 'table', span: spanOf(body), align: toAlignments(textOf(scan.source, at(lines, index + 1))), rows };
 }
 
 function isTableHead(scan: Scan, lines: Line[], index: number): boolean {
@@ -253,15 +200,15 @@ function readParagraph(scan: Scan, lines: Line[], index: number): Block {
     const line = at(lines, end);
     if (isBlankLine(line)) break;
     if (end > index && (startsBlock(scan, lines, end) || isTableHead(scan, lines, end))) break;
-    const underline = end === index ? underlineDepth(scan, lines[end + 1]) : 0;
+    const underline = end === index ? underlineDepth(scan.source, lines[end + 1]) : 0;
     if (underline > 0) {
       const content = contentOf(scan.source, [line]);
-      return { type: 'heading', ...spanOf(lines.slice(index, end + 2)), depth: underline, setext: true, content };
+      return { type: 'heading', span: spanOf(lines.slice(index, end + 2)), depth: underline, setext: true, content };
     }
     readDefinition(scan, line);
   }
   const body = lines.slice(index, end);
-  return { type: 'paragraph', ...spanOf(body), content: contentOf(scan.source, body) };
+  return { type: 'paragraph', span: spanOf(body), content: contentOf(scan.source, body) };
 }
 
 /** True for a line that ends the paragraph above it. */
@@ -272,19 +219,10 @@ function startsBlock(scan: Scan, lines: Line[], index: number): boolean {
   if (first > 62 && first !== 96 && first !== 126 && first !== 95) return false;
   if (scan.depth < maxDepth) {
     if (first === 62) return true;
-    const marker = markerAt(scan, line);
+    const marker = markerAt(scan.source, line);
     if (marker !== null && marker.end < line.ink) return true;
   }
-  return fenceAt(scan, line, start) !== null || readHeading(scan, line) !== null || isRule(scan, line);
-}
-
-/** 1 for a line of `=`, 2 for a line of `-`, else 0. Shorter ones are more often a list that is being typed. */
-function underlineDepth(scan: Scan, line: Line | undefined): number {
-  if (line === undefined) return 0;
-  const start = inkStart(scan.source, line);
-  const mark = scan.source[start];
-  if ((mark !== '=' && mark !== '-') || line.ink - start < 3) return 0;
-  return runEnd(scan.source, start, line.ink) === line.ink ? (mark === '=' ? 1 : 2) : 0;
+  return fenceAt(scan.source, line, start) !== null || headingAt(scan.source, line) !== null || isRule(scan.source, line);
 }
 
 /** Definitions stay visible as text: the target may be needed by a reader whose part of the answer does not hold the reference. */
@@ -300,16 +238,6 @@ function spanOf(lines: Line[]): Span {
   const first = at(lines, 0);
   const last = at(lines, lines.length - 1);
   return { first: first.no, end: last.no + 1, from: first.from, to: last.to };
-}
-
-function trimEnd(source: string, from: number, to: number): number {
-  let end = to;
-  while (end > from && isBlank(source.charCodeAt(end - 1))) end -= 1;
-  return end;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
 }
 
 function at(lines: Line[], index: number): Line {

@@ -45,12 +45,12 @@ function editBlock(document: Document, block: Block, edits: Edit[]): void {
       return editHeading(document, block, edits);
     case 'table': {
       const rows = block.rows.map((row) => row.map((cell) => toBareLine(cell, document.definitions)));
-      edits.push({ from: block.from, to: block.to, text: toFence(document, block, toTableText(rows, block.align), '') });
+      edits.push({ from: block.span.from, to: block.span.to, text: toFence(document, block, toTableText(rows, block.align), '') });
       return;
     }
     case 'code':
       if (block.fence?.startsWith('`')) return;
-      edits.push({ from: block.from, to: block.to, text: toFence(document, block, block.value, block.lang) });
+      edits.push({ from: block.span.from, to: block.span.to, text: toFence(document, block, block.value, block.lang) });
       return;
     case 'rule':
   }
@@ -58,14 +58,14 @@ function editBlock(document: Document, block: Block, edits: Edit[]): void {
 
 /** Discord has three sizes of headings; the smaller ones become bold lines. */
 function editHeading(document: Document, block: Block & { type: 'heading' }, edits: Edit[]): void {
-  const start = block.content.at[0] ?? block.to;
+  const start = block.content.at[0] ?? block.span.to;
   const end = start + block.content.text.length;
   const small = block.depth > 3;
   const edited = (small || block.setext) && end > start;
   const bold = small && !/\*\*|__/.test(block.content.text) ? '**' : '';
-  if (edited) edits.push({ from: block.from, to: start, text: small ? bold : `${'#'.repeat(block.depth)} ` });
+  if (edited) edits.push({ from: block.span.from, to: start, text: small ? bold : `${'#'.repeat(block.depth)} ` });
   editLinks(document, block.content, edits);
-  if (edited) edits.push({ from: end, to: block.to, text: bold });
+  if (edited) edits.push({ from: end, to: block.span.to, text: bold });
 }
 
 /** `![alt](target)` loses its exclamation mark, and all of its markup inside of a link; `[label][name]` gets its target. */
@@ -91,8 +91,8 @@ function editLinks(document: Document, content: Content, edits: Edit[]): void {
 
 /** Lines between fences, each behind the quote signs or the indentation of the block's container. */
 function toFence(document: Document, block: Block, value: string, lang: string): string {
-  const line = document.lines[block.first];
-  const before = document.source.slice(line?.from ?? block.from, block.from).replace(/[^>\s]/g, ' ');
+  const line = document.lines[block.span.first];
+  const before = document.source.slice(line?.from ?? block.span.from, block.span.from).replace(/[^>\s]/g, ' ');
   // A fence inside would end the block; a zero-width space keeps it together.
   const lines = value.replace(/``(?=`)/g, '``\u200b').split('\n');
   return [`\`\`\`${lang}`, ...lines, '```'].join(`\n${before}`);

@@ -19,8 +19,7 @@ export interface Run {
   closes: Mark[];
 }
 
-const whitespace = /^[\s\u00a0]$/u;
-const punctuation = /^[\p{P}\p{S}]$/u;
+const sign = /^[\p{P}\p{S}]$/u;
 const asciiWord = /^[A-Za-z\d]$/;
 const wideScript = /^[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\u{20000}-\u{3fffd}]$/u;
 
@@ -34,15 +33,21 @@ export function readRun(text: string, at: number): Run {
   const length = to - at;
   const run: Run = { mark, from: at, length, left: length, canOpen: false, canClose: false, opens: [], closes: [] };
   if ((mark === '~' && length !== 2) || (mark === '*' && isArithmetic(before, after, length))) return run;
-  const beforeEdge = whitespace.test(before);
-  const afterEdge = whitespace.test(after);
-  const beforeSign = punctuation.test(before);
-  const afterSign = punctuation.test(after);
-  const opens = !afterEdge && (!afterSign || beforeEdge || beforeSign || wideScript.test(before));
-  const closes = !beforeEdge && (!beforeSign || afterEdge || afterSign || wideScript.test(after));
-  run.canOpen = opens && (mark !== '_' || !closes || beforeSign);
-  run.canClose = closes && (mark !== '_' || !opens || afterSign);
+  const left = kindOf(before);
+  const right = kindOf(after);
+  const opens = right !== 'edge' && (right !== 'sign' || left !== 'word' || wideScript.test(before));
+  const closes = left !== 'edge' && (left !== 'sign' || right !== 'word' || wideScript.test(after));
+  run.canOpen = opens && (mark !== '_' || !closes || left === 'sign');
+  run.canClose = closes && (mark !== '_' || !opens || right === 'sign');
   return run;
+}
+
+/** White space is an edge; the expressions are only asked about what is not ASCII. */
+function kindOf(character: string): 'edge' | 'sign' | 'word' {
+  if (character <= ' ') return 'edge';
+  if (character <= '~') return asciiWord.test(character) ? 'word' : 'sign';
+  if (/\s/.test(character)) return 'edge';
+  return sign.test(character) ? 'sign' : 'word';
 }
 
 function characterBefore(text: string, at: number): string {

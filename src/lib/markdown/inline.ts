@@ -79,8 +79,14 @@ function readSpecial(reading: Reading, at: number, found: string): number {
   }
 }
 
+/** Text that stands in the source as it is joins what is before it: a text full of stray signs gives few tokens. */
 function pushText(reading: Reading, from: number, to: number, value = reading.text.slice(from, to)): number {
-  reading.tokens.push({ type: 'text', from, to, value });
+  const last = reading.tokens.at(-1);
+  const isBracket = reading.brackets.at(-1)?.token === reading.tokens.length - 1;
+  if (last?.type === 'text' && !isBracket && last.value.length === last.to - last.from && value.length === to - from) {
+    last.value += value;
+    last.to = to;
+  } else reading.tokens.push({ type: 'text', from, to, value });
   return to;
 }
 
@@ -167,7 +173,8 @@ function readBareUrl(reading: Reading, at: number): number {
 function openBracket(reading: Reading, at: number, image: boolean): number {
   const label = at + (image ? 2 : 1);
   reading.brackets.push({ image, token: reading.tokens.length, label, runs: reading.runs.length });
-  return pushText(reading, at, label);
+  reading.tokens.push({ type: 'text', from: at, to: label, value: reading.text.slice(at, label) });
+  return label;
 }
 
 function closeBracket(reading: Reading, at: number): number {

@@ -18,7 +18,6 @@ interface Walk {
   /** How many quotes and lists the block at hand is in. */
   quotes: number;
   lists: number;
-  /** One for the whole walk. */
   seen: Seen;
 }
 
@@ -36,9 +35,9 @@ function toRows(walk: Walk, blocks: Block[]): Row[] {
   const rows: Row[] = [];
   let end: number | null = null;
   for (const block of blocks) {
-    if (end !== null && block.first > end) rows.push({ text: '', code: false });
+    if (end !== null && block.span.first > end) rows.push({ text: '', code: false });
     for (const row of toBlockRows(walk, block)) rows.push(row);
-    end = block.end;
+    end = block.span.end;
   }
   return rows;
 }
@@ -54,7 +53,9 @@ function toBlockRows(walk: Walk, block: Block): Row[] {
     case 'table':
       return toCode(walk, toTableText(block.rows.map((row) => row.map((cell) => toBareLine(cell, walk.document.definitions))), block.align), '');
     case 'quote': {
-      const rows = toRows({ ...walk, quotes: walk.quotes + 1 }, block.children);
+      walk.quotes += 1;
+      const rows = toRows(walk, block.children);
+      walk.quotes -= 1;
       return rows.length === 0 ? [] : walk.style.quote(rows, walk.quotes + walk.lists);
     }
     case 'list':
@@ -82,9 +83,9 @@ function toListRows(walk: Walk, items: ListItem[]): Row[] {
   const rows: Row[] = [];
   let end: number | null = null;
   for (const item of items) {
-    if (end !== null && item.first > end) rows.push({ text: '', code: false });
+    if (end !== null && item.span.first > end) rows.push({ text: '', code: false });
     for (const row of toItemRows(walk, item)) rows.push(row);
-    end = item.end;
+    end = item.span.end;
   }
   return rows;
 }
@@ -94,7 +95,9 @@ function toItemRows(walk: Walk, item: ListItem): Row[] {
   const box = item.checked === null ? '' : `${bullet} `;
   const marker = item.number === null ? `${bullet} ` : `${item.number}${item.marker} ${box}`;
   const before = ' '.repeat(Math.min(item.indent, 12));
-  const inner = toRows({ ...walk, lists: walk.lists + 1 }, item.children);
+  walk.lists += 1;
+  const inner = toRows(walk, item.children);
+  walk.lists -= 1;
   const indent = before + ' '.repeat(marker.length);
   walk.seen.ink = true;
   const [head, ...tail] = inner;
@@ -105,5 +108,6 @@ function toItemRows(walk: Walk, item: ListItem): Row[] {
 }
 
 function toLines(text: string): Row[] {
+  if (!text.includes('\n')) return [{ text, code: false }];
   return text.split('\n').map((line) => ({ text: line, code: false }));
 }

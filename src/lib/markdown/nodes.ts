@@ -15,16 +15,17 @@ export interface Span {
 }
 
 export type Block =
-  | (Span & { type: 'paragraph'; content: Content })
-  | (Span & { type: 'heading'; depth: number; setext: boolean; content: Content })
+  | { type: 'paragraph'; span: Span; content: Content }
+  | { type: 'heading'; span: Span; depth: number; setext: boolean; content: Content }
   /** `fence` is null for indented code; `closed` is false where the text ends first. */
-  | (Span & { type: 'code'; fence: string | null; lang: string; closed: boolean; value: string })
-  | (Span & { type: 'quote'; children: Block[] })
-  | (Span & { type: 'list'; items: ListItem[] })
-  | (Span & { type: 'table'; align: Alignment[]; rows: string[][] })
-  | (Span & { type: 'rule' });
+  | { type: 'code'; span: Span; fence: string | null; lang: string; closed: boolean; value: string }
+  | { type: 'quote'; span: Span; children: Block[] }
+  | { type: 'list'; span: Span; items: ListItem[] }
+  | { type: 'table'; span: Span; align: Alignment[]; rows: string[][] }
+  | { type: 'rule'; span: Span };
 
-export type ListItem = Span & {
+export interface ListItem {
+  span: Span;
   /** Columns before the marker, inside the container. */
   indent: number;
   /** `-`, `*`, `+`, `.` or `)`. */
@@ -33,7 +34,7 @@ export type ListItem = Span & {
   number: number | null;
   checked: boolean | null;
   children: Block[];
-};
+}
 
 export interface Document {
   source: string;

@@ -28,13 +28,13 @@ export interface Row {
   code: boolean;
 }
 
-/** A text cannot show these, and platforms refuse some of them: control characters, halves of characters. */
-const unsendable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+/** Platforms refuse some of these, and no text can show them. */
+const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 const halves = /\p{Cs}/gu;
 
-/** The text as it can be sent: without control characters, with U+FFFD for half a character. */
+/** The text as it can be sent: LF between lines, no control characters, U+FFFD for half a character. */
 export function toSendable(text: string): string {
-  return text.replace(unsendable, '').replace(halves, '\ufffd');
+  return text.replace(/\r\n?/g, '\n').replace(control, '').replace(halves, '\ufffd');
 }
 
 /** No marks at all, and a link's target behind its label. */

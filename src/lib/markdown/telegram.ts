@@ -4,7 +4,7 @@
  * Links go to http, https and mailto only: `tg://user` would mention people.
  */
 import { layOut } from './layout.ts';
-import { bareStyle, withTarget, type Row, type Style } from './style.ts';
+import { withTarget, type Row, type Style } from './style.ts';
 
 const tags = { strong: 'b', emphasis: 'i', strike: 's' } as const;
 const linkable = /^(?:https?:\/\/|mailto:)/i;
@@ -37,28 +37,38 @@ const html: Style = {
   },
 };
 
-/** The same text as a reader sees it, to be counted. */
-const visible: Style = {
-  ...bareStyle,
-  codeBlock: (raw) => raw,
-  link: (url, label, plain) => (linkable.test(url) ? label || url : withTarget(url, plain, (raw) => raw)),
-  quote: (rows, depth) => (depth > 0 ? rows.map((row) => (row.code ? row : { ...row, text: `> ${row.text}` })) : rows),
-};
-
 /** HTML for `parse_mode: 'HTML'`. */
 export function renderTelegram(markdown: string): string {
   return layOut(markdown, html);
 }
 
 /**
- * What the platform's limit of 4096 is measured in: UTF-16 units after the markup is taken away. More than the limit also
- * where the HTML is over 32 KiB or has over 100 marks, of which Telegram would drop the rest.
+ * What the platform's limit of 4096 is measured in: UTF-16 units after the markup is taken away. Where the HTML is over 32 KiB or
+ * has over 100 marks, of which Telegram would drop the rest, it is more than 4096 in the same proportion.
  */
 export function telegramLength(markdown: string): number {
-  const length = layOut(markdown, visible).length;
   const rendered = renderTelegram(markdown);
-  const entities = rendered.split('</').length - 1;
-  return entities > maxEntities || Buffer.byteLength(rendered) > maxBytes ? Math.max(length, limit + 1) : length;
+  const { visible, entities } = count(rendered);
+  const excess = Math.max(entities / maxEntities, rendered.length * 3 > maxBytes ? Buffer.byteLength(rendered) / maxBytes : 0);
+  return excess > 1 ? Math.max(visible, Math.ceil(limit * excess)) : visible;
+}
+
+/** UTF-16 units outside of tags, a reference as one, and tags that end: all text is escaped, so every `<` and `&` is ours. */
+function count(rendered: string): { visible: number; entities: number } {
+  let visible = 0;
+  let entities = 0;
+  let at = 0;
+  while (at < rendered.length) {
+    const code = rendered.charCodeAt(at);
+    if (code === 60) {
+      if (rendered.charCodeAt(at + 1) === 47) entities += 1;
+      at = rendered.indexOf('>', at) + 1;
+    } else {
+      visible += 1;
+      at = code === 38 ? rendered.indexOf(';', at) + 1 : at + 1;
+    }
+  }
+  return { visible, entities };
 }
 
 function wrap(rows: Row[], before: string, after: string): Row[] {

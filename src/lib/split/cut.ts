@@ -1,7 +1,7 @@
 /**
- * Chooses where to cut: the best seam in a window of the source. Seams in the second half of the window come first, so that
- * parts are filled; a poor seam there is taken before a good one in the first half, down to words, and a grapheme is parted
- * from its neighbour only where there is nothing else.
+ * Chooses where to cut: the best seam in a window of the source. A seam that would leave the part nearly empty comes after worse
+ * ones that fill it: between lines it has to fill a third, inside a line a half of the window. Two graphemes of one word are
+ * parted only where there is nothing else.
  */
 import { boundaryBefore, isBoundary } from './graphemes.ts';
 import { lineAt, rank, type Seams } from './seams.ts';
@@ -23,15 +23,14 @@ export function chooseCut(cutter: Cutter, from: number, length: number): number 
   const { source } = cutter.seams.document;
   const to = from + length;
   if (to >= source.length) return source.length;
-  const half = from + (length >> 1);
-  const lines = cutsAtLines(cutter, from, to);
-  const good = lines.slice(0, rank.afterHeading).find((offset) => offset >= half);
+    const lines = cutsAtLines(cutter, from, to);
+  const good = lines.slice(0, rank.afterHeading).find((offset) => offset >= from + length / 3);
   if (good !== undefined) return good;
   const no = lineAt(cutter.seams, to);
   const guarded = guardedAt(cutter.seams, no, cutter.known);
   const least = Math.max(from, cutter.seams.document.lines[no]?.from ?? 0);
   return (
-    cutInLine(source, Math.max(least, half - 1), to, guarded.marked) ??
+    cutInLine(source, Math.max(least, from + (length >> 1) - 1), to, guarded.marked) ??
     lines.find((offset) => offset > from) ??
     cutInLine(source, least, to, guarded.marked) ??
     cutInLine(source, least, to, guarded.atoms) ??

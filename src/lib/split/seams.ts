@@ -38,12 +38,12 @@ export function findSeams(source: string): Seams {
 }
 
 function addBlock(seams: Seams, block: Block): void {
-  improve(seams, block.first);
+  improve(seams, block.span.first);
   if (block.type === 'quote') {
     for (const child of block.children) addBlock(seams, child);
   } else if (block.type === 'list') {
     for (const item of block.items) {
-      improve(seams, item.first);
+      improve(seams, item.span.first);
       for (const child of item.children) addBlock(seams, child);
     }
   } else addLeaf(seams, block);
@@ -54,15 +54,19 @@ function improve(seams: Seams, no: number): void {
 }
 
 function addLeaf(seams: Seams, leaf: Leaf): void {
-  const { ranks, leaves } = seams;
-  for (let no = leaf.first; no < leaf.end; no += 1) {
+  const { ranks, leaves, document: { lines } } = seams;
+  const { first, end } = leaf.span;
+  for (let no = first; no < end; no += 1) {
     leaves[no] = leaf;
-    if (no > leaf.first && leaf.type === 'code') ranks[no] = no === leaf.first + 1 || isClosingLine(leaf, no) ? rank.never : rank.line;
-    if (no > leaf.first && leaf.type === 'table' && no <= leaf.first + 2) ranks[no] = rank.never;
+    if (no === first) continue;
+    if (leaf.type === 'table' && no <= first + 2) ranks[no] = rank.never;
+    if (leaf.type !== 'code') continue;
+    const isEdge = leaf.fence !== null && (no === first + 1 || isClosingLine(leaf, no));
+    ranks[no] = isEdge ? rank.never : isBlankLine(lines[no - 1] ?? outside) ? rank.block : rank.line;
   }
   if (leaf.type !== 'heading') return;
-  for (let no = leaf.first + 1; no < leaf.end; no += 1) ranks[no] = rank.never;
-  let next = leaf.end;
+  for (let no = leaf.span.first + 1; no < leaf.span.end; no += 1) ranks[no] = rank.never;
+  let next = leaf.span.end;
   while (isBlankLine(seams.document.lines[next] ?? outside)) next += 1;
   ranks[next] = rank.afterHeading;
 }
@@ -79,18 +83,19 @@ export function lineAt({ document: { lines } }: Seams, offset: number): number {
   return low;
 }
 
-/** The fence around an offset that lies in the body of fenced code, or null. The end of a body is the start of its closing line. */
+/** The code around an offset in the body of a fence, or null. The body ends where its closing line starts. */
 export function fenceAround(seams: Seams, offset: number): (Leaf & { type: 'code' }) | null {
   const no = lineAt(seams, offset);
   const leaf = seams.leaves[no];
-  return leaf?.type === 'code' && leaf.fence !== null && no > leaf.first ? leaf : null;
+  if (leaf?.type !== 'code' || leaf.fence === null || no === leaf.span.first) return null;
+  return isClosingLine(leaf, no) && offset > (lineOf(seams, no)?.from ?? 0) ? null : leaf;
 }
 
 /** What stands before and after a part from `from` to `to`. */
 export function frameOf(seams: Seams, from: number, to: number): Frame {
   const before = beforeText(seams, from);
   const fence = to < seams.document.source.length ? fenceAround(seams, to) : null;
-  const opened = fence !== null && (before !== '' || (lineOf(seams, fence.first)?.from ?? 0) >= from);
+  const opened = fence !== null && (before !== '' || (lineOf(seams, fence.span.first)?.from ?? 0) >= from);
   return { before, after: opened ? `\n${containerOf(seams, fence)}${fence.fence}` : '' };
 }
 
@@ -98,25 +103,25 @@ function beforeText(seams: Seams, from: number): string {
   const no = lineAt(seams, from);
   const leaf = seams.leaves[no];
   const inLine = from > (lineOf(seams, no)?.from ?? from);
-  if (leaf === undefined || (no === leaf.first && !inLine)) return '';
+  if (leaf === undefined || (no === leaf.span.first && !inLine)) return '';
   const container = containerOf(seams, leaf);
   const sign = inLine && container.includes('>') ? container : '';
   const { source } = seams.document;
-  if (leaf.type === 'code' && leaf.fence !== null && no > leaf.first) return `${container}${leaf.fence}${leaf.lang}\n${sign}`;
-  if (leaf.type === 'table' && no >= leaf.first + 2) {
-    const rule = lineOf(seams, leaf.first + 1);
-    return `${container}${source.slice(leaf.from, lineOf(seams, leaf.first)?.to)}\n${source.slice(rule?.from, rule?.to)}\n${sign}`;
+  if (leaf.type === 'code' && leaf.fence !== null && no > leaf.span.first && !isClosingLine(leaf, no)) return `${container}${leaf.fence}${leaf.lang}\n${sign}`;
+  if (leaf.type === 'table' && no >= leaf.span.first + 2) {
+    const rule = lineOf(seams, leaf.span.first + 1);
+    return `${container}${source.slice(leaf.span.from, lineOf(seams, leaf.span.first)?.to)}\n${source.slice(rule?.from, rule?.to)}\n${sign}`;
   }
   return sign;
 }
 
 /** What stands before the lines of a block because of the quotes and lists around it; list markers as the white space below them. */
 function containerOf(seams: Seams, leaf: Leaf): string {
-  return seams.document.source.slice(lineOf(seams, leaf.first)?.from ?? leaf.from, leaf.from).replace(/[^>\s]/g, ' ');
+  return seams.document.source.slice(lineOf(seams, leaf.span.first)?.from ?? leaf.span.from, leaf.span.from).replace(/[^>\s]/g, ' ');
 }
 
 export function isClosingLine(leaf: Leaf, no: number): boolean {
-  return leaf.type === 'code' && leaf.closed && leaf.fence !== null && no === leaf.end - 1;
+  return leaf.type === 'code' && leaf.closed && leaf.fence !== null && no === leaf.span.end - 1;
 }
 
 function lineOf(seams: Seams, no: number): Line | undefined {

@@ -20,7 +20,7 @@ export function guardedAt(seams: Seams, no: number, known: Map<number, Guarded>)
   const leaf = seams.leaves[no];
   const line = seams.document.lines[no];
   if (leaf === undefined || line === undefined || leaf.type === 'code' || leaf.type === 'rule') return nothing;
-  const key = leaf.type === 'table' ? no : leaf.first;
+  const key = leaf.type === 'table' ? no : leaf.span.first;
   let guarded = known.get(key);
   if (guarded === undefined) {
     const content = leaf.type === 'table' ? { text: textOf(seams.document.source, line), starts: [0], at: [line.from] } : leaf.content;

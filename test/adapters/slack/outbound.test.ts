@@ -320,7 +320,7 @@ describe('fetching a file', () => {
     await expect(adapter.download?.({ ...attachment, ref: 'F0Y' }, 4, soon())).rejects.toThrow('Slack says file_not_found');
   });
 
-  test.each(['https://HOST:PORT/files/x', 'http://HOST/files/x', 'http://localhost:PORT/x', 'http://evil.example/x', 'http://HOST:PORT@evil.example/x', 'http://evilHOST:PORT/x'])('the token is not brought to %s', async (address) => {
+  test.each(['https://HOST:PORT/files/x', 'http://HOST/files/x', 'http://localhost:PORT/x', 'http://evil.example/x', 'http://HOST:PORT@evil.example/x', 'http://HOST.evil.example:PORT/x'])('the token is not brought to %s', async (address) => {
     const { api, adapter } = await openScene();
     const ref = address.replace('HOST', '127.0.0.1').replace('PORT', new URL(api.url).port);
     await expect(adapter.download?.({ ...attachment, ref }, 100, soon())).rejects.toThrow(/not on Slack's host/);
