@@ -68,6 +68,7 @@ export function createSlackAdapter(config: SlackSettings, context: AdapterContex
   async function open(run: Run, receive: Receive): Promise<void> {
     const { signal } = run.abort;
     const [me] = await Promise.all([identify(signal), threads.load()]);
+    signal.throwIfAborted();
     const up: AdapterStatus = { state: 'up', account: me.userId, detail: `@${me.name} in ${me.teamId} by ${config.mode}` };
     const handle = (type: string, payload: unknown): Promise<void> => handOver(type, payload, me, receive, signal);
     if (config.mode === 'http') {
@@ -76,7 +77,7 @@ export function createSlackAdapter(config: SlackSettings, context: AdapterContex
       const socket = await startSocketMode({ openConnection: api.openConnection, handle, up, report, log, timing }, signal);
       run.work = socket.done;
     }
-    report(up);
+    if (!signal.aborted) report(up);
   }
 
   async function identify(signal: AbortSignal): Promise<Me> {

@@ -1,7 +1,7 @@
 /**
  * One Socket Mode connection, on the WebSocket that the SDK uses too. The SDK's own client is not used: the pinned version ends the process by
- * an unhandled rejection on app_rate_limited, on a frame without an event and on a token revoked at reconnect, never gives up a
- * handshake that hangs, and closes the old socket seconds before the new one is open.
+ * an unhandled rejection on app_rate_limited, on a frame without an event and on a token revoked at reconnect, sets a handshake that
+ * hangs no limit of its own, and closes the old socket seconds before the new one is open.
  * Source: https://docs.slack.dev/apis/events-api/using-socket-mode.
  */
 import type { Socket as RawSocket } from 'node:net';

@@ -28,6 +28,14 @@ export function createThreads(state: AdapterContext['state']): Threads {
   const known = new Map<string, string>();
   let loaded: Promise<void> | undefined;
 
+  function load(): Promise<void> {
+    loaded ??= read().catch((error: unknown) => {
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  }
+
   async function read(): Promise<void> {
     const stored = saved.safeParse(parse((await state.get(stateKey)) ?? '[]'));
     const here = [...known];
@@ -37,17 +45,23 @@ export function createThreads(state: AdapterContext['state']): Threads {
 
   /** Writes only what is new, so that a thread costs one commit and not one for each of its messages. */
   async function put(key: string, said: string): Promise<void> {
-    await (loaded ??= read());
+    await load();
     const isNew = known.get(key) !== said;
     known.delete(key);
     known.set(key, said);
     if (!isNew) return;
     for (const oldest of known.keys()) if (known.size > limit) known.delete(oldest);
-    await state.set(stateKey, JSON.stringify([...known]));
+    try {
+      await state.set(stateKey, JSON.stringify([...known]));
+    } catch (error) {
+      // The event comes again, and with it another try.
+      known.delete(key);
+      throw error;
+    }
   }
 
   return {
-    load: () => (loaded ??= read()),
+    load,
     has: (channel, thread) => known.has(`${channel}:${thread}`),
     saidIn: (channel, thread) => known.get(`${channel}:${thread}`) || undefined,
     join: (channel, thread) => put(`${channel}:${thread}`, ''),

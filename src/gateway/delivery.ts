@@ -110,8 +110,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const isRepeat = part.maybeSent === 'lost' && !part.messageId && !adapter.isIdempotent;
     const outbound = { ...payload, text: isRepeat ? withRepeatMark(text, adapter) : text, idempotencyKey: `hg${part.id}` };
     const limitMs = payload.media ? uploadMs : callMs;
-    const signal = AbortSignal.timeout(limitMs);
-    return gates.call(adapter.platform, () => within(callAdapter(adapter, part.messageId, outbound, signal), limitMs + 1000));
+    return gates.call(adapter.platform, () => within(callAdapter(adapter, part.messageId, outbound, AbortSignal.timeout(limitMs)), limitMs + 1000));
   };
 
   const report = (part: PartRow, settlement: Settlement) => {

@@ -4,6 +4,7 @@
  * the outbox row that met it.
  */
 import type { Address } from '../contract/message.ts';
+import { endsWithin } from './ends-within.ts';
 
 type Chat = Pick<Address, 'platform' | 'chat'>;
 
@@ -20,11 +21,15 @@ export interface Gates {
   noteGone(chat: Chat): void;
   /** Makes a call whose outcome matters. Not while the platform is quiet. */
   call<T>(platform: string, call: () => Promise<T>): Promise<T>;
-  /** Runs `work` while no such call is in flight: one that is cut off may have had its effect, and would be made again. */
+  /**
+   * Runs `work` while no such call is in flight: one that is cut off may have had its effect, and would be made again. Calls that
+   * hang are waited for three seconds.
+   */
   quiet(platform: string, work: () => Promise<void>): Promise<void>;
 }
 
 const goneMs = 24 * 3600 * 1000;
+const quietMs = 3000;
 /** Beyond so many entries those that are over are swept out. */
 const sweepAt = 1000;
 
@@ -70,7 +75,7 @@ export function createGates(now: () => number): Gates {
       const quiet = new Promise<void>((resolve) => (end = resolve));
       quietUntil.set(platform, quiet);
       try {
-        await Promise.allSettled(inFlight.get(platform) ?? []);
+        await endsWithin(Promise.allSettled(inFlight.get(platform) ?? []), quietMs);
         await work();
       } finally {
         if (quietUntil.get(platform) === quiet) quietUntil.delete(platform);

@@ -17,6 +17,7 @@ import type { Access } from './access.ts';
 import { parseCommand } from './command.ts';
 import { controlLane } from './control-lane.ts';
 import type { Delivery } from './delivery.ts';
+import { endsWithin } from './ends-within.ts';
 import type { Observers } from './observers.ts';
 import type { Questions } from './questions.ts';
 import type { RunningTurns } from './running-turns.ts';
@@ -48,13 +49,13 @@ export interface Gateway {
   receive: Receive;
   /** Recovers what a former process left and lets lanes and deliveries run. */
   open(): Promise<void>;
-  /** Running turns end or reach a step boundary within `graceMs`, then are given back; deliveries in flight end. */
+  /** Turns end or are given back at their next step, then calls in flight end; all of it within `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 /** Pictures of one album arrive one by one within about a second. */
 const albumMs = 1000;
-/** At the end: for turns that were told to stop, and then at least as long for calls in flight. */
+/** Kept of the time to close: for turns that were told to stop, and as much again for calls in flight. */
 const lastMs = 2000;
 
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -175,26 +176,18 @@ export function createGateway(deps: GatewayDeps): Gateway {
       lanes.open();
     },
     async close(graceMs) {
+      const begun = performance.now();
+      const left = (spare: number) => Math.max(0, graceMs - spare - (performance.now() - begun));
       const closed = lanes.close();
       const timer = setTimeout(() => {
         for (const turn of running.all()) turn.abort('shutdown');
-      }, graceMs);
+      }, left(2 * lastMs));
       // What does not end even then (a store that cannot be written, a call that hangs) is left as a death would leave it.
-      const end = performance.now() + graceMs + lastMs;
-      await endsWithin(closed, graceMs + lastMs);
+      await endsWithin(closed, left(lastMs));
       clearTimeout(timer);
-      await endsWithin(delivery.close(), Math.max(lastMs, end - performance.now()));
+      await endsWithin(delivery.close(), left(0));
     },
   };
-}
-
-async function endsWithin(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }
 
 function toOutcome(state: string, turn: ReturnType<Store['transcript']['turn']>): TurnOutcome {

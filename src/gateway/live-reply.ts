@@ -97,9 +97,11 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
       options.crash('preview_opened');
     }
     const outbound = { ...payload(text, row.part), idempotencyKey: `hg${row.id}` };
-    const signal = AbortSignal.timeout(15_000);
     const { messageId } = row;
-    const outcome = await gates.call(adapter.platform, async () => (messageId && adapter.edit ? adapter.edit(messageId, outbound, signal) : adapter.send?.(outbound, signal)));
+    const outcome = await gates.call(adapter.platform, async () => {
+      const signal = AbortSignal.timeout(15_000);
+      return messageId && adapter.edit ? adapter.edit(messageId, outbound, signal) : adapter.send?.(outbound, signal);
+    });
     if (outcome?.status === 'sent') {
       shown = text;
       if (!row.messageId) {

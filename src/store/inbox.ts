@@ -69,8 +69,8 @@ export interface Inbox {
   look(id: number): { state: string; turnId: string | null } | null;
   /**
    * After a death: rows that were running wait again with one more death. Those that died while they ran alone are given
-   * back as poison and stay as they are until they are ended, so that a death before somebody is told changes nothing.
-   * Returns the lanes that have something to do, too.
+   * back as poison and stay as they are until they are ended, so that a death before somebody is told changes nothing; one that
+   * only asked the model then is tried alone twice more. Returns the lanes that have something to do, too.
    */
   recover(): Promise<{ lanes: string[]; poison: InboxRow[] }>;
   /** Deletes rows that ended before `before`, at most 500. Keys must outlive every platform's redelivery (24 h). */
@@ -93,6 +93,9 @@ interface Raw {
 /** SQLite takes a partial index only where its very words stand, and `INDEXED BY` refuses to go on without: a claim must never read the whole table. */
 const openRows = "inbox INDEXED BY inbox_open WHERE state IN ('waiting', 'running')";
 
+/** A row in which the process died while it ran alone and asked the model runs alone again, up to so many deaths in all. */
+const mostDeaths = 5;
+
 export function createInbox(db: StoreDatabase, process: string): Inbox {
   const { sql, write } = db;
   const insertPart = createPartInsert(db);
@@ -113,13 +116,20 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
   const run = sql.prepare("UPDATE inbox SET state = 'running' WHERE id = ?");
   const setVerdict = sql.prepare('UPDATE inbox SET verdict = ? WHERE id = ?');
   const setAlone = sql.prepare('UPDATE inbox SET alone = 1 WHERE id = ?');
+  const lastEntry = sql.prepare('SELECT role, text IS NOT NULL AS isDone FROM entries WHERE turn_id = ? ORDER BY id DESC LIMIT 1');
   const giveBack = sql.prepare("UPDATE inbox SET state = 'waiting', alone = 0 WHERE id = ? AND state = 'running'");
   const end = sql.prepare('UPDATE inbox SET state = ?, finished_at = ? WHERE id = ?');
   const stateOf = sql.prepare('SELECT state, turn_id AS turnId FROM inbox WHERE id = ?');
   const dead = sql.prepare(`SELECT * FROM ${openRows} AND state = 'running' AND process = ? ORDER BY id`);
   const openLanes = sql.prepare(`SELECT DISTINCT lane FROM ${openRows} AND state = 'waiting' AND process = ?`).pluck();
-  const blame = sql.prepare("UPDATE inbox SET state = 'waiting', deaths = deaths + 1 WHERE id = ?");
+  const blame = sql.prepare("UPDATE inbox SET state = 'waiting', deaths = deaths + 1, alone = 0 WHERE id = ?");
   const remove = sql.prepare('DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE finished_at < ? ORDER BY finished_at LIMIT 500)');
+
+  /** While the model is asked no tool and hardly a hook runs: the death was most likely somebody else's doing. */
+  const isAskingModel = ({ turn_id }: Raw): boolean => {
+    const last = turn_id === null ? undefined : (lastEntry.get(turn_id) as { role: string; isDone: number } | undefined);
+    return last?.role === 'user' || (last?.role === 'tool' && last.isDone === 1);
+  };
 
   return {
     admit: ({ lane, message, now, readyAt = 0, limit, tellFull, isSettled = false, isAnswer }) =>
@@ -200,8 +210,8 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
       write(() => {
         const poison: InboxRow[] = [];
         for (const raw of dead.all(process) as Raw[]) {
-          if (raw.alone) poison.push(toRow({ ...raw, deaths: raw.deaths + 1 }));
-          else blame.run(raw.id);
+          if (raw.alone === 0 || (raw.deaths + 1 < mostDeaths && isAskingModel(raw))) blame.run(raw.id);
+          else poison.push(toRow({ ...raw, deaths: raw.deaths + 1 }));
         }
         return { lanes: openLanes.all(process) as string[], poison };
       }),

@@ -1,8 +1,7 @@
 /** From the store to the platform, with the built program: faults of the platform and the model, and what a restart keeps of them. */
 import { expect, test } from 'vitest';
-import { createRig, shouldBeAnswered } from '../support/crash-rig.ts';
+import { createRig, pluginWith, shouldBeAnswered } from '../support/crash-rig.ts';
 import { runProgram } from '../support/daemon.ts';
-import { lastUserText } from '../support/openai-api.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const sends = (rig: Awaited<ReturnType<typeof createRig>>, chat: number) => rig.telegram.calls.filter(({ method, params }) => method === 'sendMessage' && String(params['chat_id']) === String(chat));
@@ -94,13 +93,16 @@ test('A12 hermes-agent#55844 five thousand emoji arrive whole, each message with
 });
 
 test('A10 hermes-agent#76494 eight tool calls with a growing answer and a limit that doubles at each early call: it never doubles', async () => {
-  const rig = await createRig({ config: { streaming: { enabled: true } } });
+  const step = pluginWith('stepper', `exports.register = (ctx) => ctx.registerTool({
+  name: 'step', schema: { name: 'step', description: 'Steps.', parameters: { type: 'object', properties: { n: { type: 'integer' } } } },
+  handler: ({ n }) => JSON.stringify({ stepped: n }),
+});`);
+  const rig = await createRig({ plugins: [step.dir], config: { streaming: { enabled: true } } });
   let steps = 0;
-  rig.model.answer((request) => {
-    if (lastUserText(request) !== 'work') return { text: 'fine' };
+  rig.model.answer(() => {
     steps += 1;
     const text = `Step ${steps}: ${'working on it '.repeat(6)}`;
-    return { text, chunkBytes: 300, chunkDelayMs: 60, ...(steps <= 8 ? { toolCalls: [{ name: 'skills_list', args: {} }] } : {}) };
+    return { text, chunkBytes: 300, chunkDelayMs: 60, ...(steps <= 8 ? { toolCalls: [{ name: 'step', args: { n: steps } }] } : {}) };
   });
   let until = 0;
   let early = 0;

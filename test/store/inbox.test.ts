@@ -223,6 +223,30 @@ describe('after a death', () => {
     expect(store.inbox.look(id)).toEqual({ state: 'quarantined', turnId: null });
   });
 
+  test('one that only asked the model when the process died alone with it is given two more chances, one whose tool ran is not', async () => {
+    for (const [lastWords, lives] of [['the question', 3], ['a running tool', 1], ['a result', 3]] as const) {
+      let store = openTestStore();
+      const [id = 0] = await admitAll(store, lane, ['text']);
+      const { session } = await store.sessions.open({ key: lane, owner: 'o', address: chat(), now, settings: {}, isOver: () => null });
+      await store.transcript.beginTurn({ turnId: 't1', sessionId: session.id, model: 'm', context: '', entry: { role: 'user', turnId: 't1', text: 'text' }, inboxIds: [id], now });
+      if (lastWords !== 'the question') {
+        await store.transcript.append(session.id, { role: 'assistant', turnId: 't1', text: '', toolCalls: [{ id: 'c1', name: 'look', args: {} }] }, now);
+        await store.transcript.append(session.id, { role: 'tool', turnId: 't1', toolCallId: 'c1', name: 'look', text: lastWords === 'a result' ? 'seen' : null }, now);
+      }
+      let alone = 0;
+      for (let death = 1; ; death++) {
+        await claimTexts(store, lane);
+        if (death > 2) {
+          await store.inbox.markAlone(id);
+          alone += 1;
+        }
+        store = store.reopen();
+        if ((await store.inbox.recover()).poison.length > 0) break;
+      }
+      expect([lastWords, alone]).toEqual([lastWords, lives]);
+    }
+  });
+
   test('rows of another process are left alone', async () => {
     const daemon = openTestStore();
     await admitAll(daemon, lane, ['to the daemon']);

@@ -128,6 +128,20 @@ describe('threads', () => {
     expect(JSON.parse(stored.get('threads') ?? '')).toEqual([[`${general}:${root}`, '']]);
   });
 
+  test('one that could not be kept is not acknowledged, and is kept when its event comes again', async () => {
+    const { api, start, received, context } = await openScene();
+    const { set } = context.state;
+    context.state.set = async () => {
+      context.state.set = set;
+      throw diskFull;
+    };
+    await start();
+    const root = api.channel(general).as(alice).says(`${api.mention} look`);
+    await waitFor('the acknowledgement', () => api.unacked().length === 0);
+    expect(received.length).toBeGreaterThan(2);
+    expect(context.stored.get('threads')).toContain(root);
+  });
+
   test('a stranger cannot call the bot to one', async () => {
     const { api, start, hears } = await openScene();
     await start(async ({ sender }) => (sender.id === alice ? { status: 'accepted', id: 1 } : { status: 'refused', reason: 'not_allowed' }));
