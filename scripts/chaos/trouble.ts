@@ -38,7 +38,7 @@ export function createTrouble({ random, telegram, program }: TroubleDeps): Troub
   const updates: Update[] = [];
   const struckTexts = new Set<string>();
   const struckReplies = new Set<string>();
-  let isOver = false;
+  const over = new AbortController();
   let modelDownUntil = 0;
   let lastStart = 0;
   const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 1);
@@ -99,13 +99,13 @@ export function createTrouble({ random, telegram, program }: TroubleDeps): Troub
   return {
     log,
     async run() {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         await pause(50 + random.pick(500));
-        if (!isOver) await kinds[random.pick(kinds.length)]?.();
+        if (!over.signal.aborted) await kinds[random.pick(kinds.length)]?.();
       }
       telegram.clearFaults();
     },
-    end: () => void (isOver = true),
+    end: () => over.abort(),
     asked: (update) => void updates.push(update),
     strikeModel(text) {
       const isDown = Date.now() < modelDownUntil;

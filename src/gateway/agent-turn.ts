@@ -142,7 +142,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
     const session = (begun && store.sessions.get(begun.sessionId)) ?? (await deps.openFor(message, lane));
     const model = agent.modelOf(session.model ?? message.options?.model ?? null);
     const stop = new AbortController();
-    const turnId = begun?.id ?? `t${randomBytes(8).toString('hex')}`;
+    const turnId = begun?.id ?? newTurnId(now());
     const { turn, end } = toRunningTurn(lane, message, session, turnId, stop, now());
     const live = openLiveReply(message, session, turnId);
     const emit = (event: TurnEvent) => {
@@ -345,3 +345,8 @@ function toSeed({ options }: InboundMessage): Entry[] {
 }
 
 const isGivenBack = (signal: AbortSignal) => signal.aborted && signal.reason === ('shutdown' satisfies StopReason);
+
+/** Begins with the time: in every index the newest turns then stand side by side, and a store that is years old costs no more than a new one. */
+function newTurnId(now: number): string {
+  return `t${now.toString(36)}${randomBytes(5).toString('hex')}`;
+}

@@ -5,7 +5,7 @@
 import { toMessage } from '../contract/errors.ts';
 import type { Log } from '../contract/log.ts';
 import { createKeyedLoop, type KeyedLoop, type Step } from '../lib/keyed-loop.ts';
-import type { Claim, InboxRow } from '../store/inbox.ts';
+import { isSuspect, type Claim, type InboxRow } from '../store/inbox.ts';
 import { isControlLane } from './control-lane.ts';
 
 export type Claimed = [InboxRow, ...InboxRow[]];
@@ -14,7 +14,7 @@ export interface LanesOptions {
   claim(lane: string): Promise<Claim>;
   /** Runs the rows to their end. A rejection is logged; the rows are the callee's to end. */
   run(rows: Claimed): Promise<void>;
-  /** Called before rows run alone, committed before they do. */
+  /** Rows that are suspect begin to run, alone; committed before they do. */
   markAlone(rows: Claimed): Promise<void>;
   /** Lanes running at once. */
   maxRunning: number;
@@ -22,30 +22,43 @@ export interface LanesOptions {
   now(): number;
 }
 
-/** A message in which the process died this often runs while nothing else does; dying then, it is the culprit. */
-const deathsBeforeAlone = 2;
-
 export function createLanes({ claim, run, markAlone, maxRunning, log, now }: LanesOptions): KeyedLoop {
   const gate = createGate();
-  const runGated = async (rows: Claimed) => {
-    const isSuspect = rows.some((row) => row.deaths >= deathsBeforeAlone);
+
+  // The gate stands before the claim: a row that only waits for its turn must not look as if it had run when the process dies.
+  const step = async (lane: string): Promise<Step> => {
     // A control command is often about the very turn that runs alone or fills the house: it waits for neither.
-    const leave = await (isSuspect ? gate.alone() : isControlLane(rows[0].lane) ? noGate : gate.shared());
+    const leave = await (isControlLane(lane) ? noGate : gate.shared());
+    let claimed: Claim;
     try {
-      if (isSuspect) await markAlone(rows);
-      await run(rows);
-    } catch (thrown) {
-      log.error('a message ended by a fault inside the program', { lane: rows[0].lane, error: toMessage(thrown) });
+      claimed = await claim(lane);
+      if (claimed.rows && !isSuspect(claimed.rows)) await runLogged(claimed.rows);
+    } finally {
+      leave();
+    }
+    if (!claimed.rows) return claimed.at === null ? 'idle' : { at: claimed.at };
+    if (isSuspect(claimed.rows)) await runAlone(claimed.rows);
+    return 'again';
+  };
+
+  const runAlone = async (rows: Claimed) => {
+    const leave = await gate.alone();
+    try {
+      await markAlone(rows);
+      await runLogged(rows);
     } finally {
       leave();
     }
   };
-  const step = async (lane: string): Promise<Step> => {
-    const claimed = await claim(lane);
-    if (!claimed.rows) return claimed.at === null ? 'idle' : { at: claimed.at };
-    await runGated(claimed.rows);
-    return 'again';
+
+  const runLogged = async (rows: Claimed) => {
+    try {
+      await run(rows);
+    } catch (thrown) {
+      log.error('a message ended by a fault inside the program', { lane: rows[0].lane, error: toMessage(thrown) });
+    }
   };
+
   return besides(createKeyedLoop({ step, maxRunning, log, now }), createKeyedLoop({ step, maxRunning, log, now }));
 }
 

@@ -88,7 +88,9 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
 
   const refresh = async () => {
     if (isOver || isLost || growing.trim().length < options.bufferChars) return;
-    if (gates.isShut(base.address)) return schedule(editGap);
+    const { platform, chat } = base.address;
+    // A first message must not overtake parts that still wait.
+    if (gates.isShut(base.address) || (!row?.messageId && outbox.hasOpen(platform, chat))) return schedule(editGap);
     const text = split(growing)[0] ?? '';
     if (text === '' || text === shown) return;
     if (!row) {

@@ -84,8 +84,9 @@ function fill(splitting: Splitting, from: number, framed: boolean): Step | null 
     if (size <= limit) {
       best = step;
       bestCut = cut;
-      splitting.guess = Math.ceil((cut - from) * Math.min(1.1, scale));
-      if (scale < 1.4 || step.next >= source.length || tries > 6) return best;
+      splitting.guess = Math.ceil(Math.min((cut - from) * Math.min(8, scale), tooLong));
+      // A window that was too small may have hidden a better seam; one that was too large is worth a few tries at most.
+      if (scale < (tooLong === Infinity ? 1.1 : 1.4) || step.next >= source.length || tries > 6) return best;
       length = tooLong === Infinity ? Math.floor((cut - from) * Math.min(8, scale)) : (cut - from + tooLong) >> 1;
     } else {
       tooLong = cut - from;

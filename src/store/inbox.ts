@@ -44,6 +44,7 @@ export interface Admission {
 export type Admitted = { id: number; outcome: 'fresh' | 'answer' | 'duplicate' | 'full' };
 
 export type Claim =
+  /** Running from now on, unless they are suspects: those wait until markAlone. */
   | { rows: [InboxRow, ...InboxRow[]] }
   /** Nothing to run now; `at` is when the lane's next row becomes ready, if there is one. */
   | { rows: null; at: number | null };
@@ -55,11 +56,11 @@ export interface Inbox {
   /**
    * Takes the lane's oldest waiting row, with the later pictures of its album and, if `collect`, everything else that
    * waits from the same sender up to the next command; a turn that was begun already takes the rows it began with.
-   * Gives null rows while one of the lane is running.
+   * Gives null rows while one of the lane is running. One caller per lane.
    */
   claimNext(lane: string, now: number, collect: boolean): Promise<Claim>;
   saveVerdict(id: number, verdict: Verdict): Promise<void>;
-  /** Marks a row that is about to run alone because the process died in it twice. */
+  /** A suspect begins to run, alone. */
   markAlone(id: number): Promise<void>;
   /** Back to waiting without blame: the program stops in an orderly way. */
   release(ids: number[]): Promise<void>;
@@ -93,6 +94,11 @@ interface Raw {
 /** SQLite takes a partial index only where its very words stand, and `INDEXED BY` refuses to go on without: a claim must never read the whole table. */
 const openRows = "inbox INDEXED BY inbox_open WHERE state IN ('waiting', 'running')";
 
+/** A message in which the process died this often runs while nothing else does; dying then, it is the culprit. */
+const deathsBeforeAlone = 2;
+
+export const isSuspect = (rows: readonly InboxRow[]): boolean => rows.some(({ deaths }) => deaths >= deathsBeforeAlone);
+
 /** A row in which the process died while it ran alone and asked the model runs alone again, up to so many deaths in all. */
 const mostDeaths = 5;
 
@@ -115,7 +121,7 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
   const oldest = sql.prepare(`SELECT * FROM ${openRows} AND lane = ? AND state = 'waiting' AND process = ? ORDER BY id LIMIT 1`);
   const run = sql.prepare("UPDATE inbox SET state = 'running' WHERE id = ?");
   const setVerdict = sql.prepare('UPDATE inbox SET verdict = ? WHERE id = ?');
-  const setAlone = sql.prepare('UPDATE inbox SET alone = 1 WHERE id = ?');
+  const setAlone = sql.prepare("UPDATE inbox SET alone = 1, state = 'running' WHERE id = ?");
   const lastEntry = sql.prepare('SELECT role, text IS NOT NULL AS isDone FROM entries WHERE turn_id = ? ORDER BY id DESC LIMIT 1');
   const giveBack = sql.prepare("UPDATE inbox SET state = 'waiting', alone = 0 WHERE id = ? AND state = 'running'");
   const end = sql.prepare('UPDATE inbox SET state = ?, finished_at = ? WHERE id = ?');
@@ -189,7 +195,8 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
           else if (isCommand(first) || isCommand(row)) break;
           else if (raw.ready_at <= now && row.message.sender.id === first.message.sender.id) rows.push(row);
         }
-        for (const row of rows) run.run(row.id);
+        // A suspect waits for its turn alone; a death meanwhile is not its fault.
+        if (!isSuspect(rows)) for (const row of rows) run.run(row.id);
         return { rows };
       }),
 

@@ -60,6 +60,8 @@ export interface Outbox {
   /** The oldest part of the chat that still has to go out, if its time has come; earlier ones hold later ones back. One caller per chat. */
   claim(platform: string, chat: string, now: number): Promise<PartClaim>;
   settle(id: number, settlement: Settlement, now: number): Promise<void>;
+  /** Parts of the chat wait or are in flight: what is shown now would overtake them. */
+  hasOpen(platform: string, chat: string): boolean;
   /** Opens a preview row before its first message is sent. Resolves with its id, or the row that a death left behind. */
   openPreview(part: NewPart, now: number): Promise<PartRow>;
   previewSent(id: number, messageId: string): Promise<void>;
@@ -177,6 +179,7 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
         else gaveUp.run(settlement.state, settlement.error, now, id);
       }),
 
+    hasOpen: (platform, chat) => head.get(platform, chat) !== undefined,
     openPreview: (part, now) =>
       write(() => {
         insert(part, 'preview', now);

@@ -256,6 +256,38 @@ describe('lanes', () => {
   });
 });
 
+test('a row that only waits, for a suspect or to be alone, is not blamed for the death of the process', async () => {
+  let store = openTestStore();
+  const [suspect = 0] = await admitAll(store, 'suspect', ['suspect']);
+  for (let death = 0; death < 2; death++) {
+    await store.inbox.claimNext('suspect', 1, false);
+    store = store.reopen();
+    await store.inbox.recover();
+  }
+  const [ordinary = 0] = await admitAll(store, 'ordinary', ['ordinary']);
+  const ran: string[] = [];
+  const lanes = createLanes({
+    claim: (lane) => store.inbox.claimNext(lane, 1, false),
+    run: ([{ message }]) => new Promise(() => void ran.push(message.text)),
+    markAlone: ([{ id }]) => store.inbox.markAlone(id),
+    maxRunning: 8,
+    log: silentLog,
+    now: Date.now,
+  });
+  lanes.wake('ordinary');
+  lanes.wake('suspect');
+  lanes.open();
+  await waitFor('the ordinary one', () => ran.length === 1);
+  const [later = 0] = await admitAll(store, 'later', ['later']);
+  lanes.wake('later');
+  for (let i = 0; i < 10; i++) await tick();
+  expect([suspect, ordinary, later].map((id) => store.inbox.look(id)?.state)).toEqual(['waiting', 'running', 'waiting']);
+  const next = store.reopen();
+  expect((await next.inbox.recover()).poison).toEqual([]);
+  const deaths = await Promise.all(['suspect', 'ordinary', 'later'].map(async (lane) => (await next.inbox.claimNext(lane, 1, false)).rows?.[0].deaths));
+  expect(deaths).toEqual([2, 1, 0]);
+});
+
 test('nobody can name a chat into being a control lane', () => {
   expect(isControlLane(controlLane('agent:main:http:dm:x'))).toBe(true);
   expect(ownLane(controlLane('agent:main:http:dm:x'))).toBe('agent:main:http:dm:x');

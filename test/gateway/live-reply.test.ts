@@ -164,6 +164,20 @@ test('a segment that was never shown is sent as it is, and a question stands beh
   expect(scene.adapter.texts()).toEqual(['Let me ask.', 'Which one?', 'Thanks.']);
 });
 
+test('a first message does not overtake parts of the chat that still wait', async () => {
+  const scene = await open();
+  scene.adapter.next({ status: 'transient', error: 'HTTP 500' }, { status: 'transient', error: 'HTTP 500' });
+  await scene.store.outbox.add([part('an earlier answer', { turnId: 't0' })], scene.clock.now());
+  scene.reply.text(words);
+  await scene.reply.segment('Looking.');
+  scene.reply.text(words);
+  await scene.clock.advance(2000);
+  expect(scene.adapter.texts()).toEqual([]);
+  await scene.clock.advance(4000);
+  await scene.finish(`${words}End.`);
+  expect(scene.adapter.texts()).toEqual(['an earlier answer', 'Looking.', `${words}End.`]);
+});
+
 test('text that the model took back is replaced in the same message', async () => {
   const scene = await open();
   scene.reply.text(words);

@@ -13,7 +13,7 @@ import { isInvisible } from '../../src/lib/visible-text.ts';
 import { nastyTexts } from './markdown/nasty-texts.ts';
 import { readTelegramHtml } from './markdown/telegram-html.ts';
 
-const numRuns = Number(process.env['HERMES_PROPERTY_RUNS'] ?? 2500);
+const numRuns = Number(process.env['HERMES_PROPERTY_RUNS'] ?? 150);
 
 interface Platform {
   measure: (markdown: string) => number;

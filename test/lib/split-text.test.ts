@@ -40,9 +40,14 @@ describe('a text that does not fit is cut', () => {
 
   it('between graphemes where there is nothing else', () => {
     expect(split('👨‍👩‍👧‍👦'.repeat(3), 24)).toEqual(['👨‍👩‍👧‍👦👨‍👩‍👧‍👦', '👨‍👩‍👧‍👦']);
+    expect(split('👨‍👩‍👧‍👦'.repeat(3), 27)).toEqual(['👨‍👩‍👧‍👦👨‍👩‍👧‍👦', '👨‍👩‍👧‍👦']);
     expect(split('🇩🇪'.repeat(7), 18)).toEqual(['🇩🇪'.repeat(4), '🇩🇪'.repeat(3)]);
     expect(split('e\u0301'.repeat(20), 17)).toEqual(['e\u0301'.repeat(8), 'e\u0301'.repeat(8), 'e\u0301'.repeat(4)]);
     expect(split('x'.repeat(40), 16)).toEqual(['x'.repeat(16), 'x'.repeat(16), 'x'.repeat(8)]);
+  });
+
+  it('not between a blank and the mark that stands on it', () => {
+    expect(split('aaaa bbbb cccc \u0301dddd', 16)).toEqual(['aaaa bbbb', 'cccc \u0301dddd']);
   });
 
   it('between characters where one grapheme is over the limit', () => {
@@ -131,6 +136,11 @@ describe('code that is cut', () => {
     expect(split('> ```\n> aaaaaa\n> bbbbbb\n> ```', 24)).toEqual(['> ```\n> aaaaaa\n> ```', '> ```\n> bbbbbb\n> ```']);
   });
 
+  it('is cut between its lines rather than inside of one', () => {
+    const line = `${'word '.repeat(9)}words`;
+    expect(split(`\`\`\`\nab\n${line}\ncd\n\`\`\``, 60)).toEqual(['```\nab\n```', `\`\`\`\n${line}\n\`\`\``, '```\ncd\n```']);
+  });
+
   it('may lack its end', () => {
     expect(split('```\naaaa bbbb\ncccc dddd\neeee', 20)).toEqual(['```\naaaa bbbb\n```', '```\ncccc dddd\neeee']);
   });
@@ -145,6 +155,11 @@ describe('a table that is cut', () => {
   it('repeats its head', () => {
     const head = '| a | b |\n|---|---|';
     expect(split(`${head}\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |`, 40)).toEqual([`${head}\n| 1 | 2 |\n| 3 | 4 |`, `${head}\n| 5 | 6 |`]);
+  });
+
+  it('is not parted from its head, and no row is cut inside', () => {
+    const table = '| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |';
+    expect(split(`Hello you.\n\n${table}`, 40)).toEqual(['Hello you.', table]);
   });
 
   it('is measured as it is shown', () => {

@@ -43,14 +43,16 @@ export function renderTelegram(markdown: string): string {
 }
 
 /**
- * What the platform's limit of 4096 is measured in: UTF-16 units after the markup is taken away. Where the HTML is over 32 KiB or
- * has over 100 marks, of which Telegram would drop the rest, it is more than 4096 in the same proportion.
+ * What the platform's limit of 4096 is measured in: UTF-16 units after the markup is taken away. Where HTML comes near 32 KiB or 100
+ * marks, the share of those that is used up, of 4096: beyond them Telegram refuses the text or drops marks.
  */
 export function telegramLength(markdown: string): number {
   const rendered = renderTelegram(markdown);
   const { visible, entities } = count(rendered);
-  const excess = Math.max(entities / maxEntities, rendered.length * 3 > maxBytes ? Buffer.byteLength(rendered) / maxBytes : 0);
-  return excess > 1 ? Math.max(visible, Math.ceil(limit * excess)) : visible;
+  const bytes = rendered.length > maxBytes / 6 ? Buffer.byteLength(rendered) : 0;
+  const share = Math.max(entities / maxEntities, bytes / maxBytes);
+  // Short texts are measured as they are seen, so that any text can be cut to any limit.
+  return share > 0.5 ? Math.max(visible, Math.ceil(limit * share)) : visible;
 }
 
 /** UTF-16 units outside of tags, a reference as one, and tags that end: all text is escaped, so every `<` and `&` is ours. */

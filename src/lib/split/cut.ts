@@ -29,9 +29,13 @@ export function chooseCut(cutter: Cutter, from: number, length: number): number 
   const no = lineAt(cutter.seams, to);
   const guarded = guardedAt(cutter.seams, no, cutter.known);
   const least = Math.max(from, cutter.seams.document.lines[no]?.from ?? 0);
+  const line = lines.find((offset) => offset > from);
+  // A row or a line of code is no prose: it is cut inside only when nothing else is left.
+  const type = cutter.seams.leaves[no]?.type;
+  if (line !== undefined && (type === 'table' || type === 'code')) return line;
   return (
     cutInLine(source, Math.max(least, from + (length >> 1) - 1), to, guarded.marked) ??
-    lines.find((offset) => offset > from) ??
+    line ??
     cutInLine(source, least, to, guarded.marked) ??
     cutInLine(source, least, to, guarded.atoms) ??
     cutAtEdge(source, least, to, guarded.atoms) ??

@@ -26,7 +26,7 @@ export function boundaryBefore(text: string, from: number, offset: number): numb
   let best = start;
   for (const { index, segment } of segmenter.segment(text.slice(start, Math.max(offset, from) + reach))) {
     const end = start + index + segment.length;
-    if (end > offset) break;
+    if (end > offset && best > from) break;
     best = end;
     if (end >= offset) break;
   }

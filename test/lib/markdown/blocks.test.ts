@@ -97,7 +97,7 @@ describe('Markdown means what it means elsewhere', () => {
 
   it.each([
     '*a **b* c**', '**a*b**', '***a** b*', '_a __b__ c_', '**a _b_**c', '`` `a` ``', '`a', '\\`a`', '[a *b](c) d*', '[a [b](c) d](e)', '[a](b(c)d)', '[a](<b', '[x]: y\n\n[x] [t][X] ![i][x]'.slice(8),
-    '# a #b #', '#a', '- a\n\n\n- b', '- a\n- b\n1. c', '10. a\n11. b', '> a\n\n> b', '- > a\n  > b', 'a\n- b', '```\na', '``` a`b\nc', '   ```\n   a\n  b\n   ```', 'a\n\n    b\n\n    c', '* * *', '|a|b|\n|-|-|\n|`c\\|d`|', 'a\n|b|\n|-|\n|c|', '&#35; &lt;', 'a  \nb', '-', '1.', '- \n  a',
+    '# a #b #', '#a', '- a\n\n\n- b', '- a\n- b\n1. c', '10. a\n11. b', '> a\n\n> b', '- > a\n  > b', 'a\n- b', '```\na', '``` a`b\nc', '   ```\n   a\n  b\n   ```', 'a\n\n    b\n\n    c', '* * *', '--\n\n**', '|a|b|\n|-|-|\n|`c\\|d`|', 'a\n|b|\n|-|\n|c|', '&#35; &lt;', 'a  \nb', '-', '1.', '- \n  a',
   ])('for %j', (markdown) => {
     expect(meaning(markdown)).toBe(meaningToMicromark(markdown));
   });
