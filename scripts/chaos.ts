@@ -50,14 +50,16 @@ const trouble = createTrouble({ random, model, telegram, program, questions });
 model.answer((request) => trouble.strikeModel(lastUserText(request)) ?? reply(request));
 
 function reply(request: Parameters<typeof lastUserText>[0]) {
-  const question = questions.find(({ text }) => text === lastUserText(request));
+  // A note that an earlier answer may not have arrived can stand beside the question.
+  const key = /please, (\d+\.\d+)/.exec(lastUserText(request))?.[1];
+  const question = questions.find((each) => each.key === key);
   if (!question) return { text: 'a question that nobody asked' };
   const last = request.body.messages.at(-1);
   if (question.kind === 'tally' && last?.role !== 'tool') return { toolCalls: [{ name: 'tally', args: { key: question.key } }] };
   // A call that the death of the process interrupted is told as that; everything else is the tool's own exact result.
   if (question.kind === 'tally' && String(last?.content).includes('interrupted')) return { text: `${question.answer} (interrupted)` };
   if (question.kind === 'tally') return { text: `${question.answer} ${String(last?.content)}` };
-  return { text: question.answer, delayMs: random.pick(60), ...(question.kind === 'story' ? { chunkBytes: 900, chunkDelayMs: 120 } : {}) };
+  return { text: question.answer, delayMs: random.pick(60), ...(question.kind === 'story' ? { chunkBytes: 2500, chunkDelayMs: 120 } : {}) };
 }
 
 /** Somebody who asks, waits a little, and asks again, without waiting for answers longer than patience lasts. */

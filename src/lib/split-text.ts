@@ -28,6 +28,7 @@ export interface Part extends Frame {
  * addresses, inline code, character references or emphasis, unless one of them alone is over the limit. Code that is cut
  * is closed and opened again with its fence and language, a table that is cut repeats its head, a quoted line that is cut
  * goes on in a quote. These additions (a Part's `before` and `after`) are left out where they would take over half the limit.
+ * Indented code has no fence to open again: its later parts are text.
  *
  * Nothing else is added and nothing is lost: the parts without their additions are stretches of the source in order, and between
  * them, before the first and behind the last there is white space alone, or characters that cannot be seen.
@@ -80,20 +81,25 @@ function fill(splitting: Splitting, from: number, framed: boolean): Step | null 
     if (cut - from >= tooLong || cut <= bestCut) return best;
     const step = toStep(splitting, from, cut, framed);
     const size = measureStep(splitting, step);
-    const scale = limit / Math.max(1, size);
     if (size <= limit) {
       best = step;
       bestCut = cut;
-      splitting.guess = Math.ceil(Math.min((cut - from) * Math.min(8, scale), tooLong));
-      // A window that was too small may have hidden a better seam; one that was too large is worth a few tries at most.
-      if (scale < (tooLong === Infinity ? 1.1 : 1.4) || step.next >= source.length || tries > 6) return best;
-      length = tooLong === Infinity ? Math.floor((cut - from) * Math.min(8, scale)) : (cut - from + tooLong) >> 1;
+      const roomier = withRoom(cut - from, size, limit);
+      splitting.guess = Math.min(roomier, tooLong);
+      // A window that was too small may have hidden a better seam; between two sizes a few tries are enough.
+      if (size > limit * (tooLong === Infinity ? 0.9 : 0.7) || step.next >= source.length || tries > 6) return best;
+      length = tooLong === Infinity ? roomier : (cut - from + tooLong) >> 1;
     } else {
       tooLong = cut - from;
       if (tries > 6 && best !== null) return best;
-      length = best !== null ? (bestCut - from + tooLong) >> 1 : tries < 5 ? Math.min(tooLong - 1, Math.floor(tooLong * scale)) : tooLong >> 1;
+      length = best !== null ? (bestCut - from + tooLong) >> 1 : tries < 5 ? Math.min(tooLong - 1, Math.floor((tooLong * limit) / size)) : tooLong >> 1;
     }
   }
+}
+
+/** The source characters that should fill the limit, when `length` of them measure `size`. */
+function withRoom(length: number, size: number, limit: number): number {
+  return Math.min(8 * length, Math.ceil(length + (limit - size) * Math.max(1, length / Math.max(1, size))));
 }
 
 /** The first characters of a grapheme that alone is over the limit (endless combining marks): at least one. */
