@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { lastUserText, startOpenAiApi } from '../test/support/openai-api.ts';
 import { startTelegramApi } from '../test/support/telegram-api.ts';
 import { createRandom } from './chaos/random.ts';
-import { findOffences, type Question } from './chaos/oracle.ts';
+import { examine, type Question } from './chaos/oracle.ts';
 import { createTrouble } from './chaos/trouble.ts';
 import { createProgram, writeTally } from './chaos/program.ts';
 
@@ -59,7 +59,7 @@ function reply(request: Parameters<typeof lastUserText>[0]) {
   // A call that the death of the process interrupted is told as that; everything else is the tool's own exact result.
   if (question.kind === 'tally' && String(last?.content).includes('interrupted')) return { text: `${question.answer} (interrupted)` };
   if (question.kind === 'tally') return { text: `${question.answer} ${String(last?.content)}` };
-  return { text: question.answer, delayMs: random.pick(60), ...(question.kind === 'story' ? { chunkBytes: 2500, chunkDelayMs: 120 } : {}) };
+  return { text: question.answer, delayMs: random.pick(60), ...(question.kind === 'story' ? { chunkBytes: 4000, chunkDelayMs: 150 } : {}) };
 }
 
 /** Somebody who asks, waits a little, and asks again, without waiting for answers longer than patience lasts. */
@@ -102,9 +102,9 @@ try {
   const deadline = performance.now() + lastWaitMs;
   while (!allAnswered() && performance.now() < deadline) await pause(100);
   await program.stop();
-  const offences = findOffences({ home, questions, telegram, model, tallies: tally.counts(), log: trouble.log });
+  const { offences, unknown } = examine({ home, questions, telegram, model, tallies: tally.counts(), log: trouble.log });
   const seconds = Math.round((performance.now() - begun) / 1000);
-  say(`${questions.length} turns in ${seconds} s; ${trouble.summary()}; ${telegram.sent.length - questions.length} messages beyond one for each`);
+  say(`${questions.length} turns in ${seconds} s; ${trouble.summary()}; ${telegram.sent.length - questions.length} messages beyond one for each, ${unknown} answers that the ledger calls unknown`);
   for (const offence of offences.slice(0, 20)) say(`OFFENCE ${offence}`);
   if (offences.length > 0) {
     exitCode = 1;

@@ -53,8 +53,8 @@ export function createWire(): Wire {
     close() {
       const old = pool;
       pool = undefined;
-      // Calls in flight fail with an error of their own; nobody else waits for this.
-      void old?.destroy().catch(() => undefined);
+      // Calls in flight go on to their end: replies are still sent while the program stops.
+      void old?.close().catch(() => undefined);
     },
   };
 }

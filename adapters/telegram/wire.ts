@@ -19,7 +19,7 @@ export interface WireRequest {
 export interface Wire {
   /** Rejects with an error that toReached() understands. The reader owns the answer's body. */
   exchange<T>(url: string, request: WireRequest, read: (response: IncomingMessage) => Promise<T>): Promise<T>;
-  /** Ends idle and running connections; a later exchange opens new ones. */
+  /** Ends idle connections. Running exchanges end by themselves: replies are still sent while the program stops. */
   close(): void;
 }
 
@@ -72,8 +72,7 @@ export function createWire(): Wire {
       });
     },
     close() {
-      http.destroy();
-      https.destroy();
+      for (const agent of [http, https]) for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy();
     },
   };
 }

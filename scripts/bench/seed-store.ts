@@ -1,4 +1,4 @@
-/** A store as it is after years: many sessions, each with its turns, entries, search index and ended inbox rows. */
+/** A store as it is after years: many sessions, each with its turns, indexed entries and ended inbox rows. */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { openStore } from '../../src/store/store.ts';
@@ -34,4 +34,8 @@ export async function seedStore(home: string, { sessions, entriesEach, endedRows
   });
   fill();
   sql.close();
+  // The first search takes everything into the index.
+  const store = openStore({ path, process: 'daemon' });
+  if (store.transcript.search('weather', { owner: null, roles: ['user'], limit: 1 }).length === 0) throw new Error('the seeded store finds nothing');
+  await store.close();
 }

@@ -29,7 +29,7 @@ export interface TroubleDeps {
 }
 
 /** Between two deaths a turn has time to end: one that died three times, the third alone, would rightly be taken for the culprit. */
-const betweenDeathsMs = 3500;
+const betweenDeathsMs = 5000;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export function createTrouble({ random, telegram, program }: TroubleDeps): Trouble {

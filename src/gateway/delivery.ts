@@ -167,6 +167,8 @@ interface SettleEnv {
   limitedUntil: number;
 }
 
+/** The connection that lost the answer has others like it; a moment later the next call opens a new one, and knows what became of it. */
+const repeatMs = 1000;
 const quickTries = 5;
 const slowTryMs = 5 * 60_000;
 const giveUpMs = 3600_000;
@@ -174,7 +176,7 @@ const giveUpLimitedMs = 6 * 3600_000;
 
 /**
  * The table of SPEC section 10. Transient: 5 tries after 1, 2, 4, 8 and 16 s, then every 5 minutes for an hour at least.
- * Limited: what the platform says plus 10 %. Unknown: resent at once and marked, a second time it stays unknown, unless the
+ * Limited: what the platform says plus 10 %. Unknown: resent after a second and marked, a second time it stays unknown, unless the
  * platform itself drops repeats. Permanent: never again.
  */
 export function toSettlement(part: PartRow, outcome: SendOutcome, env: SettleEnv): Settlement {
@@ -199,7 +201,7 @@ export function toSettlement(part: PartRow, outcome: SendOutcome, env: SettleEnv
       // An edit may be repeated freely: it puts the same text in the same place.
       if (part.messageId || env.isIdempotent) return retry(outcome.error);
       if (part.maybeSent === 'lost') return { state: 'unknown', error: outcome.error };
-      return { state: 'waiting', nextTryAt: env.now, error: outcome.error, isLost: true };
+      return { state: 'waiting', nextTryAt: env.now + repeatMs, error: outcome.error, isLost: true };
     }
     case 'edit_gone':
       return { state: 'waiting', nextTryAt: env.now, error: outcome.error, forgetMessage: true };

@@ -7,6 +7,7 @@ import type { Usage } from '../contract/model.ts';
 import type { StoreDatabase } from './database.ts';
 import type { InboxEnd } from './inbox.ts';
 import { createPartInsert, type NewPart, type PartPayload } from './outbox.ts';
+import { createSearchIndex } from './search-index.ts';
 import { toRaw } from './transcript.ts';
 
 export interface TurnEnd {
@@ -48,6 +49,7 @@ export function createFinishWith(db: StoreDatabase): FinishWith {
 
 export function createCommitTurn(db: StoreDatabase): CommitTurn {
   const { sql, write } = db;
+  const index = createSearchIndex(db);
   const insertPart = createPartInsert(db);
   const addTurn = sql.prepare("INSERT OR IGNORE INTO turns (id, session_id, state, model, started_at) VALUES (?, ?, 'running', ?, ?)");
   const endTurn = sql.prepare(
@@ -82,5 +84,6 @@ export function createCommitTurn(db: StoreDatabase): CommitTurn {
       leavePreview.run(now, turnId);
       for (const part of end.parts) insertPart(part, 'waiting', now);
       for (const id of end.inboxIds) endRow.run(end.inboxState, turnId, now, id);
+      index.keepUp();
     });
 }

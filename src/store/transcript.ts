@@ -5,6 +5,7 @@
 import type { Entry, UserEntry } from '../contract/transcript.ts';
 import type { ToolCall } from '../contract/model.ts';
 import type { StoreDatabase } from './database.ts';
+import { createSearchIndex } from './search-index.ts';
 
 export interface StoredTurn {
   id: string;
@@ -150,6 +151,7 @@ export function createTranscript(db: StoreDatabase): Transcript {
     }
   }
 
+  const index = createSearchIndex(db);
   const add = (sessionId: string, entry: Entry, now: number) => insertEntry.run(toRaw(sessionId, entry, now));
 
   return {
@@ -206,6 +208,7 @@ export function createTranscript(db: StoreDatabase): Transcript {
       // The trigram index knows nothing shorter than three characters: two Chinese characters are looked for by scanning.
       if (words.some((word) => [...word].length < 3))
         return scanned.all({ ...shared, like: `%${query.trim().replace(/[\\%_]/g, '\\$&')}%` }) as SearchHit[];
+      index.catchUp();
       return found.all({ ...shared, match: words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ') }) as SearchHit[];
     },
 

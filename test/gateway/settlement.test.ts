@@ -48,8 +48,8 @@ describe('limited', () => {
 });
 
 describe('unknown', () => {
-  test('a new message is sent again at once and marked; a second time nobody knows', () => {
-    expect(toSettlement(row(), unknown, env())).toEqual({ state: 'waiting', nextTryAt: now, error: 'no answer', isLost: true });
+  test('a new message is sent again a second later and marked; a second time nobody knows', () => {
+    expect(toSettlement(row(), unknown, env())).toEqual({ state: 'waiting', nextTryAt: now + 1000, error: 'no answer', isLost: true });
     expect(toSettlement(row({ maybeSent: 'lost' }), unknown, env())).toEqual({ state: 'unknown', error: 'no answer' });
   });
 
