@@ -94,11 +94,8 @@ const begun = performance.now();
 let exitCode = 0;
 try {
   await program.start();
-  const asking = Promise.all(Array.from({ length: chats }, (_, i) => converse(i + 1)));
-  const troubling = trouble.run();
-  await asking;
-  trouble.end();
-  await troubling;
+  const asking = Promise.all(Array.from({ length: chats }, (_, i) => converse(i + 1))).finally(() => trouble.end());
+  await Promise.all([asking, trouble.run()]);
   const deadline = performance.now() + lastWaitMs;
   while (!allAnswered() && performance.now() < deadline) await pause(100);
   await program.stop();

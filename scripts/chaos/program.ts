@@ -45,13 +45,16 @@ export function createProgram({ home, model, telegram, plugin, chats }: ProgramO
   return {
     output: () => output,
     async start() {
-      const from = output.length;
+      let said = '';
       const started = spawn(process.execPath, [file, 'gateway', 'run', '--plugin', plugin], { env: { PATH: process.env['PATH'] ?? '', HOME: home, HERMES_HOME: home }, stdio: ['ignore', 'pipe', 'pipe'] });
       child = started;
-      for (const stream of [started.stdout, started.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-keptOutput)));
+      for (const stream of [started.stdout, started.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          output = (output + text).slice(-keptOutput);
+          said = (said + text).slice(-keptOutput);
+        });
       const end = performance.now() + readyMs;
-      // The page's address is printed once adapters are being started.
-      while (!output.slice(Math.min(from, output.length - 1)).includes('telegram is up')) {
+      while (!said.includes('telegram is up')) {
         if (!isRunning()) throw new Error(`the program ended with ${started.exitCode}`);
         if (performance.now() > end) throw new Error('the program was not ready in time');
         await new Promise((resolve) => setTimeout(resolve, 10));

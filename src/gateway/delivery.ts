@@ -19,8 +19,6 @@ export interface Delivery {
   kick(platform: string, chat: string): void;
   /** Begins to deliver, with everything that a former process left. */
   open(): void;
-  /** Runs `work`, which stops the platform's adapter perhaps, while no call to it is in flight. */
-  quiet(platform: string, work: () => Promise<void>): Promise<void>;
   /** Lets calls in flight end, then stops. */
   close(): Promise<void>;
 }
@@ -110,7 +108,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const isRepeat = part.maybeSent === 'lost' && !part.messageId && !adapter.isIdempotent;
     const outbound = { ...payload, text: isRepeat ? withRepeatMark(text, adapter) : text, idempotencyKey: `hg${part.id}` };
     const limitMs = payload.media ? uploadMs : callMs;
-    return gates.call(adapter.platform, () => within(callAdapter(adapter, part.messageId, outbound, AbortSignal.timeout(limitMs)), limitMs + 1000));
+    return within(callAdapter(adapter, part.messageId, outbound, AbortSignal.timeout(limitMs)), limitMs + 1000);
   };
 
   const report = (part: PartRow, settlement: Settlement) => {
@@ -143,7 +141,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       isOpen = true;
       for (const loop of loops.values()) loop.open();
     },
-    quiet: (platform, work) => gates.quiet(platform, work),
     async close() {
       closing.abort();
       await Promise.all([...loops.values()].map((loop) => loop.close()));

@@ -1,10 +1,8 @@
 /**
  * Which chats may not be called now. Shared by finals, previews, status lines and typing, so that none of them calls into
- * another's rate limit, and no adapter is stopped in the middle of a call. In memory; a limit that must survive a restart stands on
- * the outbox row that met it.
+ * another's rate limit. In memory; a limit that must survive a restart stands on the outbox row that met it.
  */
 import type { Address } from '../contract/message.ts';
-import { endsWithin } from './ends-within.ts';
 
 type Chat = Pick<Address, 'platform' | 'chat'>;
 
@@ -19,25 +17,15 @@ export interface Gates {
   isShut(chat: Chat): boolean;
   /** The chat was deleted or has blocked us; previews and typing leave it alone for a day. */
   noteGone(chat: Chat): void;
-  /** Makes a call whose outcome matters. Not while the platform is quiet. */
-  call<T>(platform: string, call: () => Promise<T>): Promise<T>;
-  /**
-   * Runs `work` while no such call is in flight: one that is cut off may have had its effect, and would be made again. Calls that
-   * hang are waited for three seconds.
-   */
-  quiet(platform: string, work: () => Promise<void>): Promise<void>;
 }
 
 const goneMs = 24 * 3600 * 1000;
-const quietMs = 3000;
 /** Beyond so many entries those that are over are swept out. */
 const sweepAt = 1000;
 
 export function createGates(now: () => number): Gates {
   const notBefore = new Map<string, number>();
   const goneUntil = new Map<string, number>();
-  const inFlight = new Map<string, Set<Promise<unknown>>>();
-  const quietUntil = new Map<string, Promise<void>>();
   const chatKey = ({ platform, chat }: Chat) => `${platform}:${chat}`;
   const bucket = (chat: Chat, scope: 'chat' | 'bot') => (scope === 'bot' ? chat.platform : chatKey(chat));
   const limitedFor = (chat: Chat) => Math.max(0, (notBefore.get(chatKey(chat)) ?? 0) - now(), (notBefore.get(chat.platform) ?? 0) - now());
@@ -58,29 +46,6 @@ export function createGates(now: () => number): Gates {
     noteGone(chat) {
       if (goneUntil.size > sweepAt) sweep(goneUntil, now());
       goneUntil.set(chatKey(chat), now() + goneMs);
-    },
-    async call(platform, call) {
-      for (let quiet = quietUntil.get(platform); quiet; quiet = quietUntil.get(platform)) await quiet;
-      const running = call();
-      const calls = inFlight.get(platform) ?? new Set();
-      inFlight.set(platform, calls.add(running));
-      try {
-        return await running;
-      } finally {
-        calls.delete(running);
-      }
-    },
-    async quiet(platform, work) {
-      let end = () => {};
-      const quiet = new Promise<void>((resolve) => (end = resolve));
-      quietUntil.set(platform, quiet);
-      try {
-        await endsWithin(Promise.allSettled(inFlight.get(platform) ?? []), quietMs);
-        await work();
-      } finally {
-        if (quietUntil.get(platform) === quiet) quietUntil.delete(platform);
-        end();
-      }
     },
   };
 }

@@ -99,11 +99,8 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
       options.crash('preview_opened');
     }
     const outbound = { ...payload(text, row.part), idempotencyKey: `hg${row.id}` };
-    const { messageId } = row;
-    const outcome = await gates.call(adapter.platform, async () => {
-      const signal = AbortSignal.timeout(15_000);
-      return messageId && adapter.edit ? adapter.edit(messageId, outbound, signal) : adapter.send?.(outbound, signal);
-    });
+    const signal = AbortSignal.timeout(15_000);
+    const outcome = row.messageId && adapter.edit ? await adapter.edit(row.messageId, outbound, signal) : await adapter.send?.(outbound, signal);
     if (outcome?.status === 'sent') {
       shown = text;
       if (!row.messageId) {

@@ -26,15 +26,7 @@ const backoff = { baseMs: 1000, capMs: 60_000, jitter: 0.2 };
 /** An adapter that has not recovered by itself in this time is restarted. */
 const patienceMs = 120_000;
 
-export interface SupervisorDeps {
-  receive: Receive;
-  hooks: Hooks;
-  log: Log;
-  /** Runs `work` while no call to the platform is in flight. */
-  quiet?: (platform: string, work: () => Promise<void>) => Promise<void>;
-}
-
-export function createSupervisor({ receive, hooks, log, quiet = (_, work) => work() }: SupervisorDeps): Supervisor {
+export function createSupervisor({ receive, hooks, log }: { receive: Receive; hooks: Hooks; log: Log }): Supervisor {
   const statuses = new Map<string, AdapterStatus>();
   const adapters: Adapter[] = [];
   const restarts = new Map<string, () => void>();
@@ -84,9 +76,8 @@ export function createSupervisor({ receive, hooks, log, quiet = (_, work) => wor
     }
   };
 
-  /** Stopping closes connections, and a send that is cut off would be made again. */
   const stopped = (adapter: Adapter) =>
-    quiet(adapter.platform, () => adapter.stop()).catch((thrown: unknown) => log.warn('an adapter did not stop cleanly', { platform: adapter.platform, error: toMessage(thrown) }));
+    adapter.stop().catch((thrown: unknown) => log.warn('an adapter did not stop cleanly', { platform: adapter.platform, error: toMessage(thrown) }));
 
   return {
     run(adapter) {
