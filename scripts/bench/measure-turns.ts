@@ -1,4 +1,6 @@
 /** The cost of a turn against the bare bot's: alone, with fifty chats at once, for a while; and what the model is sent. */
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
 import { estimateTokens } from '../../src/agent/tokens.ts';
 import { compare, median, state, type Row } from './report.ts';
 import { openScene, type Scene } from './scene.ts';
@@ -26,10 +28,12 @@ export async function measureTurns(shop: Workshop, { sustained }: { sustained: n
 
     const request = await firstRequests(ours.scene);
     for (const subject of [ours, bare]) {
-      await talkInTurn(subject, { chats: 20, turns: 60 });
-      await talkAtOnce(subject, { chats: 50, turns: 4, firstChat: 101 });
+      await talkInTurn(subject, { chats: 20, turns: 100 });
+      for (const firstChat of [101, 151, 201]) await talkAtOnce(subject, { chats: 50, turns: 8, firstChat });
     }
+    const commits = [durableCommit(shop.folder())];
     const alone = await inPairs(ours, bare, rounds, (subject) => talkInTurn(subject, { chats: 20, turns: 40 }));
+    commits.push(durableCommit(shop.folder()));
     const burst = await inPairs(ours, bare, rounds, (subject, number) => talkAtOnce(subject, { chats: 50, turns: 4, firstChat: 1001 + 50 * number }));
     const long = await inPairs(ours, bare, 1, (subject) => talkAtOnce(subject, { chats: 50, turns: sustained / 50, firstChat: 5001 }));
 
@@ -39,6 +43,7 @@ export async function measureTurns(shop: Workshop, { sustained }: { sustained: n
       row('one turn at a time, p50', 'ms', alone, 'p50', { most: 2 }),
       row('one turn at a time, p95', 'ms', alone, 'p95'),
       row('one turn at a time, CPU', 'ms', alone, 'cpuPerTurn', { most: 2 }),
+      state('one durable commit on this disk (a turn has four)', 'ms', [Math.min(...commits), Math.max(...commits)]),
       row('50 chats x 4 turns', 'turns/s', burst, 'perSecond', { least: 0.7 }),
       row('50 chats x 4 turns, CPU a turn', 'ms', burst, 'cpuPerTurn'),
       row(`50 chats, ${sustained} turns`, 'turns/s', long, 'perSecond', { least: 0.7 }),
@@ -73,4 +78,18 @@ async function firstRequests(scene: Scene): Promise<Row[]> {
   ];
 }
 
-export const perTurn = (rounds: readonly Figures[]): number => median(rounds.map(({ cpuPerTurn }) => cpuPerTurn));
+/** Milliseconds of a small transaction, as the store writes it; the disk's share in everything that is durable. */
+function durableCommit(folder: string): number {
+  const sql = new Database(join(folder, 'commit.db'));
+  sql.pragma('journal_mode = WAL');
+  sql.pragma('synchronous = FULL');
+  sql.exec('CREATE TABLE rows (text TEXT)');
+  const insert = sql.prepare('INSERT INTO rows VALUES (?)');
+  const times = Array.from({ length: 200 }, (_, n) => {
+    const from = performance.now();
+    insert.run(`row ${n}`);
+    return performance.now() - from;
+  });
+  sql.close();
+  return median(times);
+}

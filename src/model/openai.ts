@@ -12,20 +12,18 @@ import { createAssembler } from './assemble.ts';
 import { type Answer, type Attempt, type AttemptResult, type Fault, FaultError, noUsage, type Provider } from './attempt.ts';
 import { cutDetail, toBodyFault, toConnectionFault, toStatusFault } from './classify.ts';
 import type { ProviderSpec } from './presets.ts';
+import { createPost } from './post.ts';
 import { readAnswer } from './read-answer.ts';
 import { toOpenAiMessages, toOpenAiTools } from './to-openai-messages.ts';
 import { untilAborted } from './until-aborted.ts';
 import { startWatch, type Watch } from './watch.ts';
 
-/** Ms between two chunks that carry something. The 10 s to connect are those of Node's fetch. */
+/** Ms between two chunks that carry something. */
 const idleMs = 60_000;
 /** Ms for the usage that some servers send behind the finish_reason, and for the end of the body. */
 const afterFinishMs = 5_000;
 /** Bytes of an error body that are read at all. */
 const errorBodyLimit = 64 * 1024;
-
-/** Made once: an abort without a reason makes an exception with a stack, at the end of every call. */
-const over = new Error('the attempt is over');
 
 const secretHeaders = /^(authorization|api-key|x-api-key|cookie|proxy-authorization)$/;
 
@@ -38,6 +36,10 @@ interface Exchange {
   sent: 0 | 1;
   /** Null until the answer's headers are there. */
   status: number | null;
+  /** Ends the answer, wherever it is. */
+  close?: () => void;
+  /** Of an answer with a status that is a success. */
+  body?: AsyncIterable<Uint8Array>;
   /** An answer with a status that is no success. */
   refusal?: { body: string; headers: Headers };
   watch?: Watch;
@@ -48,6 +50,7 @@ interface Exchange {
 export function createOpenAiProvider(spec: ProviderSpec, deps: ModelDeps): Provider {
   const redactor = createRedactor();
   redactor.add(spec.apiKey);
+  const post = createPost();
   /** False once this server has refused the option. */
   let asksForUsage = true;
   let loading: Promise<Sdk> | undefined;
@@ -79,18 +82,22 @@ export function createOpenAiProvider(spec: ProviderSpec, deps: ModelDeps): Provi
     /** Sees the request as it goes out, with its real headers, and the answer before the package reads it. */
     const observedFetch: typeof fetch = async (input, init) => {
       const url = redactor.text(String(input));
-      const headers = toHeaderRecord(new Headers(init?.headers), redactor.text);
-      await untilAborted(api?.onRequest({ method: 'POST', url, headers, body: JSON.parse(String(init?.body)) as unknown, model: spec.id, attempt: number }), signal);
+      if (api) {
+        const headers = toHeaderRecord(new Headers(init?.headers), redactor.text);
+        const body = JSON.parse(String(init?.body)) as unknown;
+        await untilAborted(api.onRequest({ method: 'POST', url, headers, body, model: spec.id, attempt: number }), signal);
+      }
       Object.assign(exchange, { url, startedAt: deps.now(), sent: 1 });
       exchange.watch = startWatch(deps, firstTokenMs, (ms) => {
         exchange.expiredMs = ms;
         control.abort();
       });
-      const response = await fetch(input, init);
-      exchange.status = response.status;
-      if (response.ok) return response;
-      exchange.refusal = { body: redactor.text(await readErrorBody(response.body)), headers: response.headers };
-      return new Response(null, { status: response.status });
+      const { status, headers, body, close } = await post(String(input), { headers: Object.fromEntries(new Headers(init?.headers)), body: String(init?.body), signal: init?.signal ?? control.signal });
+      Object.assign(exchange, { status, close });
+      if (status >= 200 && status < 300) exchange.body = body;
+      else exchange.refusal = { body: redactor.text(await readErrorBody(body)), headers };
+      // The package is told the status alone; the bytes are read past it.
+      return new Response(null, { status });
     };
 
     const onAbort = () => control.abort();
@@ -98,10 +105,10 @@ export function createOpenAiProvider(spec: ProviderSpec, deps: ModelDeps): Provi
     if (signal.aborted) control.abort();
     let outcome: { answer: Answer } | { fault: Fault };
     try {
-      const response = await createClient(OpenAI, spec, observedFetch)
+      await createClient(OpenAI, spec, observedFetch)
         .chat.completions.create(toBody(spec.name, request, asksForUsage), { signal: control.signal })
         .asResponse();
-      await readAnswer(response.body, assembler, () => exchange.watch?.touch(assembler.finished ? afterFinishMs : idleMs));
+      await readAnswer(exchange.body ?? null, assembler, () => exchange.watch?.touch(assembler.finished ? afterFinishMs : idleMs));
       // The caller may have given up in the middle of the last piece.
       signal.throwIfAborted();
       outcome = { answer: assembler.finish() };
@@ -111,7 +118,7 @@ export function createOpenAiProvider(spec: ProviderSpec, deps: ModelDeps): Provi
       exchange.watch?.stop();
       signal.removeEventListener('abort', onAbort);
       // Whatever is still open is of no use any more: a stream that was given up, an error body without end.
-      control.abort(over);
+      exchange.close?.();
     }
 
     const usage: Usage = { ...assembler.usage, requests: earlierRequests + exchange.sent };
@@ -180,11 +187,11 @@ function toHeaderRecord(headers: Headers, redact: (text: string) => string): Rec
 }
 
 /** At most 64 KiB; a body that breaks off is as good as its beginning. */
-async function readErrorBody(body: ReadableStream<Uint8Array> | null): Promise<string> {
+async function readErrorBody(body: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   try {
-    for await (const bytes of body ?? []) {
+    for await (const bytes of body) {
       text += decoder.decode(bytes, { stream: true });
       if (text.length > errorBodyLimit) break;
     }

@@ -14,7 +14,7 @@ const jsonLimit = 2 * 1024 * 1024;
  * Resolves when the answer is complete: the provider said why it ends, or [DONE]. Rejects with a FaultError: cut, bad_answer,
  * or what an error object says. `onProgress` is called for everything new; comments and keep-alives are nothing new.
  */
-export async function readAnswer(body: ReadableStream<Uint8Array> | null, assembler: Assembler, onProgress: () => void): Promise<void> {
+export async function readAnswer(body: AsyncIterable<Uint8Array> | null, assembler: Assembler, onProgress: () => void): Promise<void> {
   const decoder = new TextDecoder();
   const sse = createSseReader();
   const form: { kind: 'unknown' | 'sse' | 'json' } = { kind: 'unknown' };
