@@ -5,5 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Most tests wait for processes and limits: more workers than cores use that time.
+    maxWorkers: 3,
   },
 });

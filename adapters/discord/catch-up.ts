@@ -46,11 +46,11 @@ interface Missed {
   json: unknown;
 }
 
-async function fetchAfter(channel: string, after: string, { api, log, signal }: CatchUpOptions): Promise<Missed[]> {
+async function fetchAfter(channel: string, after: string, { api, log, now, signal }: CatchUpOptions): Promise<Missed[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const page = await api.call('GET', `/channels/${channel}/messages`, { query: { after, limit: String(mostMessages) }, signal });
-      return (Array.isArray(page) ? page : []).flatMap(toMissed);
+      return (Array.isArray(page) ? page : []).flatMap((json) => toMissed(json, now));
     } catch (error) {
       const waitMs = toRetryAfterMs(error) ?? 500 * 2 ** attempt;
       const status = toStatus(error);
@@ -62,9 +62,10 @@ async function fetchAfter(channel: string, after: string, { api, log, signal }: 
   }
 }
 
-function toMissed(json: unknown): Missed[] {
+/** A message that does not tell its time is taken for a new one: silence would be worse. */
+function toMissed(json: unknown, now: number): Missed[] {
   const message = toMessageEvent(json);
   if (!message) return [];
   const at = Date.parse(message.timestamp ?? '');
-  return [{ id: message.id, at: Number.isNaN(at) ? toTime(message.id) : at, json }];
+  return [{ id: message.id, at: Number.isNaN(at) ? now : at, json }];
 }

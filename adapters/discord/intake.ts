@@ -66,7 +66,7 @@ export function createIntake({ api, context, seen, interactions, receive, settin
     awaited.clear();
     for (const { id } of ready.guilds) awaited.add(id);
     channelsLeft = mostChannels;
-    for (const { channel, kind } of seen.list()) if (kind === 'dm') queueCatchUp(channel);
+    for (const { channel, kind, guild } of seen.list()) if (kind === 'dm' || (kind === 'talk' && guild !== undefined)) queueCatchUp(channel);
   }
 
   /** Its events come before any of its messages, so what is queued here goes ahead of them. */
@@ -79,8 +79,8 @@ export function createIntake({ api, context, seen, interactions, receive, settin
       const known = seen.get(id);
       if (known) {
         const isNewer = last !== undefined && last !== null && compareIds(last, known.id) > 0;
-        if (isAfterReady && (isNewer || known.kind === 'talk')) queueCatchUp(id);
-      } else if (last !== undefined) void seen.keep(id, last ?? '0', 'quiet').catch(notWritten);
+        if (isAfterReady && isNewer && known.kind === 'quiet') queueCatchUp(id);
+      } else if (last !== undefined) void seen.keep(id, last ?? '0', 'quiet', guild.id).catch(notWritten);
     }
   }
 
@@ -103,7 +103,7 @@ export function createIntake({ api, context, seen, interactions, receive, settin
 
   /** A channel's history tells neither the server nor the sender's place in it. */
   async function asLive(channel: string, json: unknown): Promise<unknown> {
-    const guild = directory.place(channel)?.guild;
+    const guild = directory.place(channel)?.guild ?? seen.get(channel)?.guild;
     if (guild === undefined) return json;
     const author = toMessageEvent(json)?.author;
     const isPerson = author !== undefined && author.bot !== true;
@@ -161,9 +161,10 @@ export function createIntake({ api, context, seen, interactions, receive, settin
   async function note({ id, channel_id: channel }: DiscordMessage, inbound: InboundMessage | null, receipt: Receipt | null): Promise<void> {
     if (!inbound || !receipt || receipt.status === 'refused') return seen.pass(channel, id);
     const { thread } = inbound.address;
-    await seen.keep(channel, id, inbound.chatType === 'dm' ? 'dm' : 'talk').catch(notWritten);
+    const guild = directory.place(channel)?.guild;
+    await seen.keep(channel, id, inbound.chatType === 'dm' ? 'dm' : 'talk', guild).catch(notWritten);
     // A thread that was opened for it is known from the first message on.
-    if (thread !== undefined && thread !== channel) await seen.keep(thread, id, 'talk').catch(notWritten);
+    if (thread !== undefined && thread !== channel) await seen.keep(thread, id, 'talk', guild).catch(notWritten);
   }
 
   const notWritten = (thrown: unknown): void => log.debug('a message id was not written', { error: toMessage(thrown) });

@@ -13,6 +13,8 @@ export interface SeenChannel {
   /** Id of the newest message that was seen to. */
   id: string;
   kind: ChannelKind;
+  /** Its server, unless it is a direct chat: a channel's history does not tell it, and without it a server's message would look private. */
+  guild?: string | undefined;
 }
 
 export interface Seen {
@@ -22,7 +24,7 @@ export interface Seen {
   /** Newest first. */
   list(): SeenChannel[];
   /** A message was committed; resolves after the id is written. */
-  keep(channel: string, id: string, kind: ChannelKind): Promise<void>;
+  keep(channel: string, id: string, kind: ChannelKind, guild?: string): Promise<void>;
   /** A message needs nothing (refused, a notice). Written with flush() alone: strangers cost no commit. */
   pass(channel: string, id: string): void;
   /** Writes what pass() only noted. */
@@ -58,32 +60,32 @@ export function createSeen(state: AdapterContext['state']): Seen {
   const write = (channel: string): Promise<void> => {
     unwritten.delete(channel);
     const seen = channels.get(channel);
-    return seen ? state.set(`${prefix}${slots.get(channel)}`, `${channel} ${seen.id} ${seen.kind}`) : Promise.resolve();
+    return seen ? state.set(`${prefix}${slots.get(channel)}`, [channel, seen.id, seen.kind, ...(seen.guild === undefined ? [] : [seen.guild])].join(' ')) : Promise.resolve();
   };
 
-  const advance = (channel: string, id: string, kind: ChannelKind): void => {
+  const advance = (channel: string, id: string, kind: ChannelKind, guild?: string): void => {
     const before = channels.get(channel);
     if (!before) {
       const slot = takeSlot(kind);
       if (slot === undefined) return;
       slots.set(channel, slot);
     }
-    channels.set(channel, { channel, id: before && compareIds(before.id, id) > 0 ? before.id : id, kind });
+    channels.set(channel, { channel, id: before && compareIds(before.id, id) > 0 ? before.id : id, kind, guild: guild ?? before?.guild });
   };
 
   return {
     async load() {
       for (const { key, value } of await state.list(prefix)) {
-        const [channel = '', id = '', kind = 'quiet'] = value.split(' ');
+        const [channel = '', id = '', kind = 'quiet', guild] = value.split(' ');
         slots.set(channel, Number(key.slice(prefix.length)));
-        channels.set(channel, { channel, id, kind: kind as ChannelKind });
+        channels.set(channel, { channel, id, kind: kind as ChannelKind, guild });
       }
     },
     get: (channel) => channels.get(channel),
     list: () => [...channels.values()].sort((a, b) => compareIds(b.id, a.id)),
-    async keep(channel, id, kind) {
+    async keep(channel, id, kind, guild) {
       const before = channels.get(channel);
-      advance(channel, id, kind);
+      advance(channel, id, kind, guild);
       const after = channels.get(channel);
       if (before?.id !== after?.id || before?.kind !== after?.kind || unwritten.has(channel)) await write(channel);
     },

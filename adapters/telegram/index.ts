@@ -10,9 +10,9 @@ import type { TelegramConfig } from './config.ts';
 import { toInboundMessage, type Me } from './inbound.ts';
 import { publishMenu } from './menu.ts';
 import { editPart, sendPart, splitText, toChat } from './outbound.ts';
-import { dropWebhook, refusedToken, runPolling, type PollTiming } from './poll.ts';
+import { refusedToken, runPolling, type PollTiming } from './poll.ts';
 import { toUpdate } from './update.ts';
-import { planWebhook, setWebhook, toWebhookRoute } from './webhook.ts';
+import { isWeak, planWebhook, setWebhook, toWebhookRoute } from './webhook.ts';
 
 /** What this adapter reads of its configuration; the rest is the gateway's. */
 export type TelegramSettings = Pick<TelegramConfig, 'token' | 'api_root' | 'mode' | 'webhook'>;
@@ -42,16 +42,14 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
       await open(run, receive);
     } catch (error) {
       await stop();
-      const code = toErrorCode(error);
-      if (code === 401 || code === 404) return report({ state: 'off', reason: refusedToken });
       throw new HermesError('ADAPTER_OFF', `Telegram cannot be used yet: ${toReason(error)}. It is tried again by itself.`);
     }
   }
 
   async function open(run: Run, receive: Receive): Promise<void> {
     const { signal } = run.abort;
-    const sdkSignal = toSdkSignal(signal);
-    const [bot, webhook] = await Promise.all([api.raw.getMe(sdkSignal), api.raw.getWebhookInfo(sdkSignal)]);
+    const bot = await api.raw.getMe(toSdkSignal(signal)).catch((error: unknown) => (isRefusedToken(error) ? null : Promise.reject(error)));
+    if (!bot) return report({ state: 'off', reason: refusedToken });
     const me: Me = { id: bot.id, username: bot.username };
     const up: AdapterStatus = { state: 'up', account: String(me.id), detail: `@${me.username} by ${config.mode}` };
     const handOver = (updates: unknown[]): Promise<void> => receiveAll(updates, me, receive, signal);
@@ -59,10 +57,10 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
     if (config.mode === 'webhook') {
       const plan = planWebhook(config.webhook, me.id);
       if ('missing' in plan) return report({ state: 'off', reason: plan.missing });
+      if (isWeak(plan.secret)) log.warn('platforms.telegram.webhook.secret is short; make a longer one with: openssl rand -hex 32');
       run.unmount = context.mount(toWebhookRoute(plan.path, plan.secret, handOver));
       await setWebhook(api, plan, signal);
     } else {
-      if (webhook.url) await dropWebhook(api, signal);
       run.work = Promise.all([run.work, runPolling({ api, handOver, up, report, log, timing }, signal)]);
     }
     report(up);
@@ -131,6 +129,12 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
     react: (address, messageId, emoji, signal) =>
       quietly(api.raw.setMessageReaction({ chat_id: address.chat, message_id: Number(messageId), reaction: toReaction(emoji) }, toSdkSignal(signal))),
   };
+}
+
+/** Told of getMe alone: another method's 404 is one that this Bot API server does not have. */
+function isRefusedToken(error: unknown): boolean {
+  const code = toErrorCode(error);
+  return code === 401 || code === 404;
 }
 
 type Reaction = NonNullable<Parameters<ReturnType<typeof createTelegramApi>['raw']['setMessageReaction']>[0]['reaction']>;

@@ -54,6 +54,12 @@ export async function runPolling({ api, handOver, up, report, log, timing }: Pol
       failures += 1;
       const code = toErrorCode(error);
       if (code === 401 || code === 404) return report({ state: 'off', reason: refusedToken });
+      // Left from webhook mode, or set by another program: while it is there no poll can succeed.
+      const isBehindWebhook = code === 409 && /webhook is active/i.test(toMessage(error));
+      if (isBehindWebhook && (await dropWebhook(api, signal)) && failures === 1) {
+        log.info('a webhook stood before the updates; it was taken away');
+        continue;
+      }
       waitMs = code === 429 && error instanceof GrammyError ? toRetryAfterMs(error) : backoffMs(failures, timing.backoff);
       const reason = toTrouble(error, code);
       // A single failed poll is everyday life on the net; the second in a row is worth a word.
@@ -66,16 +72,14 @@ export async function runPolling({ api, handOver, up, report, log, timing }: Pol
         saidConflictAt = performance.now();
         log.warn(reason);
       }
-      // Somebody set a webhook after we had started: while it is there no poll can succeed.
-      if (code === 409 && /webhook is active/i.test(toMessage(error))) await dropWebhook(api, signal).catch(() => undefined);
     }
     await sleep(waitMs, signal).catch(() => undefined);
   }
 }
 
-/** Takes a webhook away and keeps the updates that wait behind it. */
-export async function dropWebhook(api: TelegramApi, signal: AbortSignal): Promise<void> {
-  await api.raw.deleteWebhook({ drop_pending_updates: false }, toSdkSignal(signal));
+/** Takes a webhook away and keeps the updates that wait behind it; false when that failed. */
+function dropWebhook(api: TelegramApi, signal: AbortSignal): Promise<boolean> {
+  return api.raw.deleteWebhook({ drop_pending_updates: false }, toSdkSignal(signal)).then(() => true, () => false);
 }
 
 function toNextOffset(updates: readonly { update_id: number }[]): number | undefined {

@@ -20,14 +20,17 @@ export type WebhookPlan = { url: string; path: string; secret: string } | { miss
  */
 export function planWebhook({ url, secret }: WebhookConfig, botId: number): WebhookPlan {
   if (!url) return { missing: 'platforms.telegram.webhook.url is not set: give the public https address of this program, or use mode: polling.' };
-  // Telegram's own rule for the token is 1-256 of these characters; 32 is ours.
-  if (!secret || !/^[A-Za-z0-9_-]{32,256}$/.test(secret)) {
-    return { missing: 'platforms.telegram.webhook.secret must be 32 to 256 letters, digits, _ or -; make one with: openssl rand -hex 32' };
+  // Telegram's own rule: https://core.telegram.org/bots/api#setwebhook
+  if (!secret || !/^[A-Za-z0-9_-]{1,256}$/.test(secret)) {
+    return { missing: 'platforms.telegram.webhook.secret must be 1 to 256 letters, digits, _ or -; make one with: openssl rand -hex 32' };
   }
   const address = new URL(url);
   if (address.pathname === '/') address.pathname = `/webhooks/telegram/${botId}`;
   return { url: address.href, path: address.pathname, secret };
 }
+
+/** A shorter one could be guessed by somebody who is patient. */
+export const isWeak = (secret: string): boolean => secret.length < 32;
 
 export function toWebhookRoute(path: string, secret: string, handOver: (updates: unknown[]) => Promise<void>): Route {
   return {

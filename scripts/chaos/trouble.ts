@@ -59,7 +59,7 @@ export function createTrouble({ random, telegram, program }: TroubleDeps): Troub
     telegram.fail('sendMessage', {
       ...fault,
       match(params) {
-        const reply = `${String(params['chat_id'])} ${String(params['text'])}`;
+        const reply = `${String(params['chat_id'])} ${String(params['text']).replace(/\s*\(may be a repeat\)$/, '')}`;
         if (struckReplies.has(reply)) return false;
         struckReplies.add(reply);
         if (isCut) log.cuts.push({ chat: Number(params['chat_id']), at: Date.now() });
@@ -77,10 +77,7 @@ export function createTrouble({ random, telegram, program }: TroubleDeps): Troub
     await telegram.reopen();
   };
 
-  const kinds: (() => Promise<void> | void)[] = [
-    () => restart('kill'),
-    () => restart('kill'),
-    () => restart('stop'),
+  const faults: (() => Promise<void> | void)[] = [
     () => strikeSend('HTTP 500 on sends', { status: 500 }, false),
     () => strikeSend('429 on sends', { retryAfter: 1 + random.pick(3) }, false),
     () => strikeSend('answers lost', { dropAfter: true }, true),
@@ -99,10 +96,15 @@ export function createTrouble({ random, telegram, program }: TroubleDeps): Troub
   return {
     log,
     async run() {
-      while (!over.signal.aborted) {
-        await pause(50 + random.pick(500));
-        if (!over.signal.aborted) await kinds[random.pick(kinds.length)]?.();
-      }
+      const repeat = async (next: () => Promise<void> | void, pauseMs: () => number) => {
+        while (!over.signal.aborted) {
+          await pause(pauseMs());
+          if (!over.signal.aborted) await next();
+        }
+      };
+      const deaths = repeat(() => restart(random.pick(3) === 0 ? 'stop' : 'kill'), () => random.pick(3000));
+      const strikes = repeat(() => faults[random.pick(faults.length)]?.(), () => 100 + random.pick(1000));
+      await Promise.all([deaths, strikes]);
       telegram.clearFaults();
     },
     end: () => over.abort(),
@@ -112,8 +114,8 @@ export function createTrouble({ random, telegram, program }: TroubleDeps): Troub
       if (struckTexts.has(text) || (!isDown && random.pick(12) > 0)) return undefined;
       struckTexts.add(text);
       count('model faults');
-      const faults: OpenAiReply[] = [{ status: 500 }, { status: 503 }, { status: 429, headers: { 'retry-after': '1' } }, { raw: 'data: {"choices":[]}\n\n', cutAfter: 20 }, { text: 'x', cutAfter: 0 }];
-      return isDown ? { status: 503 } : faults[random.pick(faults.length)];
+      const replies: OpenAiReply[] = [{ status: 500 }, { status: 503 }, { status: 429, headers: { 'retry-after': '1' } }, { raw: 'data: {"choices":[]}\n\n', cutAfter: 20 }, { text: 'x', cutAfter: 0 }];
+      return isDown ? { status: 503 } : replies[random.pick(replies.length)];
     },
     summary: () => [...counts].map(([what, n]) => `${n} ${what}`).join(', '),
   };

@@ -55,6 +55,7 @@ export interface Gateway {
 
 /** Pictures of one album arrive one by one within about a second. */
 const albumMs = 1000;
+const oldestMs = 48 * 3600_000;
 /** Kept of the time to close: for turns that were told to stop, and as much again for calls in flight. */
 const lastMs = 2000;
 
@@ -102,7 +103,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const isSteered = command?.name === 'steer';
     // /queue and /steer only say how their text is to be taken while a turn runs.
     const isTaken = isQueued || isSteered ? command?.args !== '' : false;
-    const message = isTaken && command ? { ...received, text: command.args } : received;
+    const message = { ...received, at: toPlausibleTime(received.at, now()), ...(isTaken && command ? { text: command.args } : {}) };
     const isControl = command !== null && !isTaken && deps.isControl(command.name);
     const lane = isControl ? controlLane(key) : key;
     crash('received');
@@ -188,6 +189,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       await endsWithin(delivery.close(), left(0));
     },
   };
+}
+
+/** No platform delivers what is older than a day or two; such a time was never the sender's. */
+function toPlausibleTime(at: number, now: number): number {
+  return now - at > oldestMs ? now : at;
 }
 
 function toOutcome(state: string, turn: ReturnType<Store['transcript']['turn']>): TurnOutcome {

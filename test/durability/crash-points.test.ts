@@ -50,12 +50,7 @@ test.each(['part_answered', 'part_settled'])('killed at %s: the part is sent at 
 
 const story = 'Once upon a time there was a house on a hill, and nobody lived in it. ';
 
-test.each([
-  ['preview_opened', 1],
-  // The message was shown and the process died before it could write that down: it may be there twice, once unfinished.
-  ['preview_shown', 1],
-  ['preview_shown:2', 1],
-])('killed at %s of a growing answer: the message is finished, not a second one', async (label, messages) => {
+test.each(['preview_opened', 'preview_shown', 'preview_shown:2'])('killed at %s of a growing answer: the message is finished, not a second one', async (label) => {
   const rig = await createRig({ config: { streaming: { enabled: true } } });
   let requests = 0;
   rig.model.answer(() => {
@@ -66,7 +61,7 @@ test.each([
   await dieAt(rig, label);
   const daemon = await rig.start();
   await shouldBeAnswered(rig, 1, [story.repeat(6).trim()]);
-  expect(rig.answers(1)).toHaveLength(messages);
+  expect(rig.answers(1)).toHaveLength(1);
   expect(rig.telegram.unconfirmed).toEqual([]);
   await daemon.stop();
   rig.checkStore();

@@ -1,5 +1,5 @@
 /**
- * K2: the process is killed at random instants while people write. HERMES_KILLS says how often (default 8), HERMES_SEED where chance
+ * K2: the process is killed at random instants while people write. HERMES_KILLS says how often (default 6), HERMES_SEED where chance
  * begins. Afterwards everything that was written is answered, in order, each part at most once more than it was in flight at a kill.
  */
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { counterPlugin, createRig } from '../support/crash-rig.ts';
 import { lastUserText } from '../support/openai-api.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const kills = Number(process.env['HERMES_KILLS'] ?? 8);
+const kills = Number(process.env['HERMES_KILLS'] ?? 6);
 const seed = Number(process.env['HERMES_SEED'] ?? Date.now() % 1_000_000);
 
 /** A small generator whose run can be repeated from its seed (mulberry32). */

@@ -278,7 +278,7 @@ describe('/stop within a second', () => {
 
   test('while a hook hangs: it is said that the end is near', async () => {
     const desk = await openDesk({
-      config: { plugins: { hook_timeout_s: { pre: 3, post: 1 } } },
+      config: { plugins: { hook_timeout_s: { pre: 1.5, post: 1 } } },
       before: ({ hooks }) => void hooks.add('slow', 'pre_llm_call', ({ user_message }) => (user_message === 'hello' ? new Promise(() => {}) : undefined)),
     });
     const ann = desk.person('ann');

@@ -50,6 +50,7 @@ describe('one event, one turn', () => {
     const desk = await openDesk({ settings: { unauthorized_dm: 'ignore' } });
     expect(await desk.person('mallory').says('let me in')).toEqual({ status: 'refused', reason: 'not_allowed' });
     expect(await desk.person('mallory').says('/status')).toEqual({ status: 'refused', reason: 'not_allowed' });
+    for (const kind of ['edit', 'button', 'reaction', 'join'] as const) expect(await desk.person('mallory').says('', { kind, button: { value: 'q:1:0' } })).toEqual({ status: 'refused', reason: 'not_allowed' });
     await desk.person('ann').says('hello');
     await desk.person('ann').shouldSee('answer to hello');
     expect(desk.core.store.inbox.look(1)?.state).toBe('answered');
@@ -187,6 +188,14 @@ describe('faults', () => {
     await ann.says('good morning', { at: Date.now() - 3 * 3600_000 });
     await ann.shouldSee('answer to');
     expect(desk.model.requests[0]?.raw).toContain('sent 180 minutes ago');
+  });
+
+  test('a time that no platform could mean is not taken for the sender\'s', async () => {
+    const desk = await openDesk();
+    const ann = desk.person('ann');
+    await ann.says('good morning', { at: Date.UTC(2001, 0, 1) });
+    await ann.shouldSee('answer to good morning');
+    expect(desk.model.requests[0]?.raw).not.toContain('minutes ago');
   });
 });
 

@@ -165,7 +165,7 @@ describe('what is kept', () => {
   });
 
   test('the id is written after the commit, and for messages that were refused only when the program stops', async () => {
-    const { adapter, start, restart, hears, alice, context } = await openScene();
+    const { api, adapter, start, restart, hears, alice, context } = await openScene();
     const stored = () => [...context.stored].filter(([key]) => key.startsWith('seen:')).map(([, value]) => value);
     let commit = (): void => undefined;
     const committed = new Promise<void>((resolve) => void (commit = resolve));
@@ -177,14 +177,14 @@ describe('what is kept', () => {
     await hears('hello');
     expect(stored().join()).not.toContain(id);
     commit();
-    await waitFor('the id', () => stored().includes(`${alice.channel} ${id} talk`));
+    await waitFor('the id', () => stored().includes(`${alice.channel} ${id} talk ${api.guild().id}`));
 
     await restart(refused);
     const chatter = alice.says('among ourselves');
     await hears('among ourselves');
     alice.says('and on');
     await hears('and on');
-    expect(stored()).toContain(`${alice.channel} ${id} talk`);
+    expect(stored()).toContain(`${alice.channel} ${id} talk ${api.guild().id}`);
     expect(stored().join()).not.toContain(chatter);
     await adapter.stop();
   });

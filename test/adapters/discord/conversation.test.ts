@@ -51,7 +51,7 @@ describe('a mention in a channel', () => {
     await hears('two');
     // The program died after the thread was opened and before the id was kept.
     await adapter.stop();
-    for (const key of context.stored.keys()) if (key.startsWith('seen:')) context.stored.set(key, `${alice.channel} 1 talk`);
+    for (const key of context.stored.keys()) if (key.startsWith('seen:')) context.stored.set(key, `${alice.channel} 1 talk ${api.guild().id}`);
     await restart();
     await waitFor('it to come again', () => received.filter(({ text }) => text === 'one').length === 2);
     expect(received.filter(({ text }) => text === 'one').map(({ key, address }) => ({ key, address }))).toEqual([first, first].map(({ key, address }) => ({ key, address })));

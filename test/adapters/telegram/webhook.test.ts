@@ -81,7 +81,8 @@ describe('the webhook', () => {
 
   test.each([
     ['no secret', null],
-    ['a short one', 'short'],
+    ['an empty one', ''],
+    ['one that is too long', 'x'.repeat(257)],
     ['one that Telegram would refuse', `${'x'.repeat(40)}!`],
   ])('with %s there is no route, and it says what to do', async (_, given) => {
     const { api, start, context } = await openScene({ mode: 'webhook', webhook: { url, secret: given } });
@@ -90,6 +91,13 @@ describe('the webhook', () => {
     expect(await context.request('POST', `/webhooks/telegram/${api.me.id}`, { body: '{}' })).toEqual({ status: 404 });
     expect(context.reports.at(-1)).toMatchObject({ state: 'off', reason: expect.stringContaining('platforms.telegram.webhook.secret') });
     expect(api.callsOf('setWebhook')).toEqual([]);
+  });
+
+  test('a short secret is taken, and a longer one is asked for', async () => {
+    const { start, context } = await openScene({ mode: 'webhook', webhook: { url, secret: 'short' } });
+    await start();
+    expect(context.routes).toHaveLength(1);
+    expect(context.lines.join()).toContain('make a longer one');
   });
 
   test('without an address it is off as well', async () => {
