@@ -37,6 +37,8 @@ interface Run {
   interactions: Interactions;
   connection?: GatewayConnection;
   intake?: Intake;
+  /** Lets go of the token. */
+  release(): void;
   /** The menu on its way; never rejects. */
   menu: Promise<void>;
   closing?: Promise<void>;
@@ -52,7 +54,7 @@ export function createDiscordAdapter(config: DiscordSettings, context: AdapterCo
   async function start(receive: Receive): Promise<void> {
     await stop();
     if (config.token === '') return report({ state: 'off', reason: 'No bot token. Make one in the developer portal (Bot, Reset Token) and set DISCORD_BOT_TOKEN.' });
-    const run: Run = { abort: new AbortController(), interactions: createInteractions({ api, log }), menu: Promise.resolve() };
+    const run: Run = { abort: new AbortController(), interactions: createInteractions({ api, log }), release: () => undefined, menu: Promise.resolve() };
     current = run;
     report({ state: 'starting' });
     try {
@@ -68,6 +70,7 @@ export function createDiscordAdapter(config: DiscordSettings, context: AdapterCo
     const { signal } = run.abort;
     const { backoff } = timing;
     const degraded = (reason: string): void => report({ state: 'degraded', reason });
+    run.release = context.claimToken(`${config.api_root} ${config.token}`);
     const info = toGatewayInfo(await api.call('GET', '/gateway/bot', { signal }));
     if (!info) throw new Error('the answer of /gateway/bot is not from Discord');
     const pauseMs = toPauseMs(info.session_start_limit);
@@ -121,6 +124,7 @@ export function createDiscordAdapter(config: DiscordSettings, context: AdapterCo
   async function closeAll(run: Run): Promise<void> {
     run.abort.abort();
     await run.connection?.close();
+    run.release();
     await Promise.all([run.menu, run.intake?.close()]);
     await run.interactions.close();
     api.close();

@@ -24,8 +24,8 @@ const usual: SocketModeTiming = { backoff: { baseMs: 1000, capMs: 60_000, jitter
 
 interface Run {
   abort: AbortController;
-  /** Takes the webhook's route away. */
-  unmount(): void;
+  /** Takes the webhook's route away, or lets go of the token. */
+  leave(): void;
   /** What still runs in the background; never rejects. */
   work: Promise<unknown>;
 }
@@ -45,14 +45,14 @@ export function createSlackAdapter(config: SlackSettings, context: AdapterContex
     isRefused = true;
     report({ state: 'off', reason });
     current?.abort.abort();
-    current?.unmount();
+    current?.leave();
   }
 
   async function start(receive: Receive): Promise<void> {
     await stop();
     const missing = toMissing(config);
     if (missing) return report({ state: 'off', reason: missing });
-    const run: Run = { abort: new AbortController(), unmount: () => undefined, work: Promise.resolve() };
+    const run: Run = { abort: new AbortController(), leave: () => undefined, work: Promise.resolve() };
     current = run;
     isRefused = false;
     report({ state: 'starting' });
@@ -72,8 +72,9 @@ export function createSlackAdapter(config: SlackSettings, context: AdapterContex
     const up: AdapterStatus = { state: 'up', account: me.userId, detail: `@${me.name} in ${me.teamId} by ${config.mode}` };
     const handle = (type: string, payload: unknown): Promise<void> => handOver(type, payload, me, receive, signal);
     if (config.mode === 'http') {
-      run.unmount = context.mount(toWebhookRoute({ signingSecret: config.signing_secret, handle, now: Date.now }));
+      run.leave = context.mount(toWebhookRoute({ signingSecret: config.signing_secret, handle, now: Date.now }));
     } else {
+      run.leave = context.claimToken(`${config.api_root} ${config.app_token}`);
       const socket = await startSocketMode({ openConnection: api.openConnection, handle, up, report, log, timing }, signal);
       run.work = socket.done;
     }
@@ -119,7 +120,7 @@ export function createSlackAdapter(config: SlackSettings, context: AdapterContex
     const run = current;
     current = undefined;
     run?.abort.abort();
-    run?.unmount();
+    run?.leave();
     await run?.work;
     api.close();
   }

@@ -21,8 +21,8 @@ const usual: PollTiming = { backoff: { baseMs: 1000, capMs: 60_000, jitter: 0.25
 
 interface Run {
   abort: AbortController;
-  /** Takes the webhook's route away. */
-  unmount(): void;
+  /** Takes the webhook's route away, or lets go of the token. */
+  leave(): void;
   /** What still runs in the background; never rejects. */
   work: Promise<unknown>;
 }
@@ -35,7 +35,7 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
   async function start(receive: Receive): Promise<void> {
     await stop();
     if (config.token === '') return report({ state: 'off', reason: 'No bot token. Get one from @BotFather and set TELEGRAM_BOT_TOKEN.' });
-    const run: Run = { abort: new AbortController(), unmount: () => undefined, work: Promise.resolve() };
+    const run: Run = { abort: new AbortController(), leave: () => undefined, work: Promise.resolve() };
     current = run;
     report({ state: 'starting' });
     try {
@@ -58,9 +58,10 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
       const plan = planWebhook(config.webhook, me.id);
       if ('missing' in plan) return report({ state: 'off', reason: plan.missing });
       if (isWeak(plan.secret)) log.warn('platforms.telegram.webhook.secret is short; make a longer one with: openssl rand -hex 32');
-      run.unmount = context.mount(toWebhookRoute(plan.path, plan.secret, handOver));
+      run.leave = context.mount(toWebhookRoute(plan.path, plan.secret, handOver));
       await setWebhook(api, plan, signal);
     } else {
+      run.leave = context.claimToken(`${config.api_root} ${config.token}`);
       run.work = Promise.all([run.work, runPolling({ api, handOver, up, report, log, timing }, signal)]);
     }
     report(up);
@@ -106,7 +107,7 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
     const run = current;
     current = undefined;
     run?.abort.abort();
-    run?.unmount();
+    run?.leave();
     await run?.work;
     api.close();
   }

@@ -105,6 +105,11 @@ export interface AdapterContext {
   /** Chat commands for the platform's menu; complete once start() is called. */
   commands(): MenuCommand[];
   report(status: AdapterStatus): void;
+  /**
+   * Call it before listening with a token: one process at a time on this machine may. Gives the function that lets go, to be called by
+   * stop(). Throws a HermesError TOKEN_IN_USE that start() should reject with; a holder's death frees the token by itself.
+   */
+  claimToken(token: string): () => void;
   /** A chat has another id from now on (a group that became a supergroup): its sessions and waiting parts move. Resolves after the commit. */
   chatMoved(from: string, to: string): Promise<void>;
   /** Mounts a path on the HTTP adapter (webhooks). Returns a function that takes it away again. */

@@ -7,6 +7,7 @@ export const errorCodes = {
   CONFIG_KEY_UNKNOWN: 'A configuration key that does not exist was asked for.',
   HOME_UNUSABLE: 'The home folder cannot be created or written.',
   HOME_LOCKED: 'Another daemon is using this home folder.',
+  TOKEN_IN_USE: 'Another process on this machine listens with the same token.',
   STORE_UNAVAILABLE: 'The database cannot be written now. Nothing was confirmed; the platform delivers it again.',
   STORE_TOO_NEW: 'The database was written by a newer version of the program.',
   STORE_CORRUPT: 'The database is damaged. It is left as it is; restore a backup or move it away.',

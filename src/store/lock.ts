@@ -1,8 +1,9 @@
 /**
- * One daemon per home: an exclusive transaction on lock.db, which the operating system frees with the process, however it ends.
- * Who holds it stands in daemon.json beside it, for people and for the other commands.
+ * One daemon per home, and one listener per token: an exclusive transaction on a file of its own, which the operating system frees with
+ * the process, however it ends. Who holds it stands beside it (daemon.json for a home), for people and for the other commands.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { HermesError } from '../contract/errors.ts';
@@ -59,8 +60,40 @@ export async function lockHome({ home, waitMs, onWait, signal }: LockOptions): P
 
 /** Who runs this home's daemon, as far as it has said so; null when nobody has. */
 export function readHolder(home: string): Holder | null {
+  return readJson(holderPath(home)) as Holder | null;
+}
+
+/**
+ * Holds a platform's token against every other process of this user on this machine, whatever its home: two listeners would answer
+ * everything twice, or take it from each other. `folder` is shared by all of them; only a hash of the token is written there.
+ * Gives the function that lets go. Throws HermesError TOKEN_IN_USE, naming the holder.
+ */
+export function lockToken(token: string, { folder, home }: { folder: string; home: string }): () => void {
+  // In a folder for everybody's temporary files somebody else may have been first; a machine without one has no such lock.
+  if (!isOurFolder(folder)) return () => {};
+  const path = join(folder, createHash('sha256').update(token).digest('hex').slice(0, 32));
+  const lock = new Database(`${path}.lock`, { timeout: 0 });
+  if (!tryLock(lock)) {
+    lock.close();
+    const holder = readJson(`${path}.json`) as { pid: number; home: string } | null;
+    throw new HermesError('TOKEN_IN_USE', `${holder ? `process ${holder.pid} with the home ${holder.home}` : 'another process'} listens with the same token`);
+  }
+  writeFileSync(`${path}.json`, JSON.stringify({ pid: process.pid, home }), { mode: 0o600 });
+  return () => lock.close();
+}
+
+function isOurFolder(folder: string): boolean {
   try {
-    return JSON.parse(readFileSync(holderPath(home), 'utf8')) as Holder;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return lstatSync(folder).isDirectory() && lstatSync(folder).uid === process.getuid?.();
+  } catch {
+    return false;
+  }
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
     return null;
   }

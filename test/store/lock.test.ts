@@ -1,10 +1,10 @@
 /** One daemon per home: held against a second, freed by death, and said who holds it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { lockHome, readHolder } from '../../src/store/lock.ts';
+import { lockHome, lockToken, readHolder } from '../../src/store/lock.ts';
 import { tempHome } from '../support/temp-home.ts';
 
 const lock = (home: string, waitMs = 0, given: { onWait?: () => void; signal?: AbortSignal } = {}) => lockHome({ home, waitMs, onWait: () => {}, ...given });
@@ -62,4 +62,21 @@ test('waiting ends when the program is told to stop', async () => {
   const waiting = lock(home, 60_000, { onWait: () => stop.abort(), signal: stop.signal });
   await expect(waiting).rejects.toMatchObject({ code: 'HOME_LOCKED' });
   first.release();
+});
+
+test('a token is held once on the machine, named by its holder, and free again when let go', () => {
+  const shared = { folder: join(tempHome(), 'locks') };
+  const release = lockToken('secret-token', { ...shared, home: '/home/one' });
+  expect(() => lockToken('secret-token', { ...shared, home: '/home/two' })).toThrow(`process ${process.pid} with the home /home/one listens with the same token`);
+  lockToken('another', { ...shared, home: '/home/two' })();
+  release();
+  lockToken('secret-token', { ...shared, home: '/home/two' })();
+  const kept = readdirSync(shared.folder).map((name) => name + readFileSync(join(shared.folder, name), 'utf8'));
+  expect(kept.join()).not.toContain('secret-token');
+});
+
+test('where no folder for locks can be made, a token is simply used', () => {
+  const file = join(tempHome(), 'file');
+  writeFileSync(file, '');
+  for (const folder of [file, join(file, 'locks')]) lockToken('secret-token', { folder, home: '/home/one' })();
 });

@@ -9,6 +9,8 @@ export interface TestContext extends AdapterContext {
   readonly routes: Route[];
   readonly stored: Map<string, string>;
   readonly moved: { from: string; to: string }[];
+  /** Tokens that are held now. */
+  readonly claimed: string[];
   /** Calls a mounted route as the HTTP server would; 404 when there is none. */
   request(method: Route['method'], path: string, init?: { headers?: Record<string, string>; body?: string | Uint8Array }): Promise<RouteReply>;
 }
@@ -17,6 +19,7 @@ export function createTestContext(options: { home?: string; commands?: MenuComma
   const lines: string[] = [];
   const reports: AdapterStatus[] = [];
   const routes: Route[] = [];
+  const claimed: string[] = [];
   const moved: { from: string; to: string }[] = [];
   const stored = options.stored ?? new Map<string, string>();
   return {
@@ -25,6 +28,7 @@ export function createTestContext(options: { home?: string; commands?: MenuComma
     routes,
     stored,
     moved,
+    claimed,
     log: createLog({ level: 'debug', redactor: { add() {}, text: (line) => line }, write: (line) => void lines.push(line) }),
     home: options.home ?? '/nonexistent',
     state: {
@@ -37,6 +41,10 @@ export function createTestContext(options: { home?: string; commands?: MenuComma
     mount(route) {
       routes.push(route);
       return () => void routes.splice(routes.indexOf(route), routes.includes(route) ? 1 : 0);
+    },
+    claimToken(token) {
+      claimed.push(token);
+      return () => void claimed.splice(claimed.indexOf(token), 1);
     },
     isAllowed: () => options.isAllowed ?? true,
     chatMoved: async (from, to) => void moved.push({ from, to }),

@@ -173,12 +173,14 @@ export function adapterContract(name: string, setup: () => Promise<ContractDrive
         const driver = await setup();
         onTestFinished(() => driver.close());
         const before = openResources();
-        const adapter = driver.create(createTestContext());
+        const context = createTestContext();
+        const adapter = driver.create(context);
         await adapter.stop();
         await adapter.start(async () => ({ status: 'accepted', id: 1 }));
         expect(driver.connections()).toBeGreaterThan(0);
         await adapter.stop();
         await adapter.stop();
+        expect(context.claimed).toEqual([]);
         await waitFor('the connections to be closed', () => driver.connections() === 0);
         await waitFor('timers and sockets to be gone', () => openResources() <= before);
       });

@@ -97,6 +97,7 @@ export async function startHttp({ gateway = echo(), config = {}, deps = {}, stat
     report: () => undefined,
     mount: () => () => undefined,
     isAllowed: () => true,
+    claimToken: () => () => undefined,
     chatMoved: async () => {},
   };
   const adapter = createHttpAdapter({ host: '127.0.0.1', port: 0, allowed_hosts: [], ...config }, context, {
