@@ -1,27 +1,20 @@
 /** The whole program against platforms that know only the essentials: what is not needed is not leaned on. */
 import { expect, onTestFinished, test } from 'vitest';
-import { startBareDiscord, startBareSlack, startBareTelegram } from './support/bare-platforms.ts';
+import { startBarePlatforms } from './support/bare-platforms.ts';
 import { startDaemon } from './support/daemon.ts';
 import { lastUserText, startOpenAiApi } from './support/openai-api.ts';
 import { tempHome } from './support/temp-home.ts';
 import { waitFor } from './support/wait-for.ts';
 
 test('every platform answers once, before and after a death, though most of its methods do not exist', async () => {
-  const [model, telegram, discord, slack] = await Promise.all([startOpenAiApi(), startBareTelegram(), startBareDiscord(), startBareSlack()]);
-  onTestFinished(async () => void (await Promise.all([model, telegram, discord, slack].map((each) => each.close()))));
+  const { telegram, discord, slack, platforms, isListening } = await startBarePlatforms();
+  const model = await startOpenAiApi();
+  onTestFinished(() => model.close());
   model.answer((request) => ({ text: `heard ${lastUserText(request)}` }));
   const options = {
     home: tempHome(),
-    config: {
-      model: { provider: 'custom', base_url: model.url, name: 'scripted', api_key: 'k' },
-      platforms: {
-        telegram: { token: '777:AAA', api_root: telegram.url, allowed_users: [1] },
-        discord: { token: 'token', api_root: discord.url, allowed_users: ['11'] },
-        slack: { bot_token: 'xoxb-1', app_token: 'xapp-1', api_root: slack.url, allowed_users: ['U1'] },
-      },
-    },
+    config: { model: { provider: 'custom', base_url: model.url, name: 'scripted', api_key: 'k' }, platforms },
   };
-  const isListening = () => [telegram, discord, slack].every((each) => each.listening());
   const ann = { id: '11', username: 'ann' };
   const mention = (id: string, text: string, author = ann) => ({ id, channel_id: '52', guild_id: '70', author, content: `<@999> ${text}`, mentions: [{ id: '999', username: 'bot' }] });
   const direct = (id: string, text: string) => ({ id, channel_id: '51', author: ann, content: text, mentions: [] });
@@ -36,6 +29,7 @@ test('every platform answers once, before and after a death, though most of its 
   slack.tell({ event_id: 'Ev1', event: { type: 'message', channel: 'D1', channel_type: 'im', user: 'U1', text: 'four', ts: '1700000000.000001' } });
   slack.tell({ event_id: 'Ev2', event: { type: 'app_mention', channel: 'C1', user: 'U1', text: '<@UBOT> five', ts: '1700000000.000002' } });
   await waitFor('the answers', () => telegram.sent.length > 0 && discord.sent.length >= 2 && slack.sent.length >= 2);
+  await waitFor('their end to be written down', async () => (await (await daemon.api('/api/outbox')).text()) === '[]');
   await daemon.kill();
 
   const now = new Date().toISOString();

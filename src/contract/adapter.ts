@@ -64,7 +64,7 @@ export interface Adapter {
   /** What the model is told about this platform in the system prompt; one or two sentences. */
   readonly hint: string;
   readonly pace?: Pace;
-  /** True where the platform itself drops a second send with the same idempotency key. */
+  /** True where a second send with the same idempotency key makes no second message; the adapter sees to it that the one there bears the new text. */
   readonly isIdempotent?: boolean;
   /**
    * Opens intake and resolves once the platform accepts us (or has switched us off and `report` said so).

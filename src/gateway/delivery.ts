@@ -185,9 +185,6 @@ export function toSettlement(part: PartRow, outcome: SendOutcome, env: SettleEnv
   };
   switch (outcome.status) {
     case 'sent':
-      // The platform may have answered with the message of an attempt that was forgotten, a preview perhaps: the edit makes sure of the text.
-      if (env.isIdempotent && part.maybeSent === 'died' && !part.messageId)
-        return { state: 'waiting', nextTryAt: env.now, error: 'sent; its text is made sure of', messageId: outcome.messageId };
       return { state: 'sent', messageId: outcome.messageId };
     case 'rate_limited':
       if (age >= giveUpLimitedMs) return { state: 'dead', error: 'the platform limited this chat for too long' };

@@ -52,7 +52,7 @@ export type PartClaim = { part: PartRow } | { part: null; at: number | null };
 /** What an attempt left behind. */
 export type Settlement =
   | { state: 'sent'; messageId: string }
-  | { state: 'waiting'; nextTryAt: number; error: string; limited?: 'chat' | 'bot'; isLost?: boolean; forgetMessage?: boolean; messageId?: string }
+  | { state: 'waiting'; nextTryAt: number; error: string; limited?: 'chat' | 'bot'; isLost?: boolean; forgetMessage?: boolean }
   | { state: 'unknown' | 'dead'; error: string };
 
 export interface Outbox {
@@ -118,7 +118,7 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
   const sent = sql.prepare("UPDATE outbox SET state = 'sent', message_id = ?, error = NULL, done_at = ? WHERE id = ?");
   const again = sql.prepare(
     `UPDATE outbox SET state = 'waiting', next_try_at = @at, error = @error, limited = @limited,
-       maybe_sent = max(maybe_sent, @maybe), message_id = iif(@forget, NULL, coalesce(@messageId, message_id)) WHERE id = @id`,
+       maybe_sent = max(maybe_sent, @maybe), message_id = iif(@forget, NULL, message_id) WHERE id = @id`,
   );
   const gaveUp = sql.prepare('UPDATE outbox SET state = ?, error = ?, done_at = ? WHERE id = ?');
   const ofOrigin = sql.prepare('SELECT * FROM outbox WHERE origin = ? AND origin_id = ? ORDER BY part');
@@ -174,7 +174,6 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
             limited: settlement.limited === undefined ? 0 : settlement.limited === 'chat' ? 1 : 2,
             maybe: settlement.isLost ? 2 : 0,
             forget: Number(settlement.forgetMessage ?? false),
-            messageId: settlement.messageId ?? null,
           });
         else gaveUp.run(settlement.state, settlement.error, now, id);
       }),

@@ -1,25 +1,19 @@
 /** Two daemons with homes of their own and the same tokens: one listens, the other waits for its end, and nothing is answered twice. */
 import { expect, onTestFinished, test } from 'vitest';
-import { startBareDiscord, startBareSlack, startBareTelegram } from '../support/bare-platforms.ts';
+import { startBarePlatforms } from '../support/bare-platforms.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { lastUserText, startOpenAiApi } from '../support/openai-api.ts';
 import { tempHome } from '../support/temp-home.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 test('A13 one listener per token on a machine; the death of the first lets the second in', async () => {
-  const [model, telegram, discord, slack] = await Promise.all([startOpenAiApi(), startBareTelegram(), startBareDiscord(), startBareSlack()]);
-  onTestFinished(async () => void (await Promise.all([model, telegram, discord, slack].map((each) => each.close()))));
+  const { telegram, discord, slack, platforms, isListening } = await startBarePlatforms();
+  const model = await startOpenAiApi();
+  onTestFinished(() => model.close());
   model.answer((request) => ({ text: `heard ${lastUserText(request)}` }));
   const options = () => ({
     home: tempHome(),
-    config: {
-      model: { provider: 'custom', base_url: model.url, name: 'scripted', api_key: 'k' },
-      platforms: {
-        telegram: { token: '777:AAA', api_root: telegram.url, allowed_users: [1] },
-        discord: { token: 'token', api_root: discord.url, allowed_users: ['11'] },
-        slack: { bot_token: 'xoxb-1', app_token: 'xapp-1', api_root: slack.url, allowed_users: ['U1'] },
-      },
-    },
+    config: { model: { provider: 'custom', base_url: model.url, name: 'scripted', api_key: 'k' }, platforms },
   });
   let count = 0;
   const everybodyWrites = () => {
@@ -31,7 +25,7 @@ test('A13 one listener per token on a machine; the death of the first lets the s
   const isAnswered = () => [telegram, discord, slack].every(({ sent }) => sent.includes(`heard text ${count}`));
 
   const first = await startDaemon(options());
-  await waitFor('the first to listen', () => telegram.listening() && discord.listening() && slack.listening());
+  await waitFor('the first to listen', isListening);
   const second = await startDaemon(options());
   await waitFor('the second to see that it is not alone', () => second.output().match(/is degraded: .*listens with the same token/g)?.length === 3);
   expect((await second.api('/healthz')).status).toBe(200);

@@ -327,18 +327,6 @@ describe('edits', () => {
     expect(scene.adapter.calls.map(({ method }) => method)).toEqual(['edit', 'send']);
     expect(scene.adapter.texts()).toEqual(['Hello.']);
   });
-
-  test('a preview that may have been shown by a dead process ends with the final text where repeats are dropped', async () => {
-    const scene = await open({ isIdempotent: true });
-    const row = await scene.store.outbox.openPreview(part('Hel'), 0);
-    // The platform took the preview, and the process died before it could be written down.
-    await scene.adapter.send?.({ ...row.payload, text: 'Hel', idempotencyKey: `hg${row.id}` }, new AbortController().signal);
-    await scene.restart();
-    await scene.store.outbox.closePreview(row.id, { ...row.payload, text: 'Hello.' });
-    scene.delivery.kick('test', 'c1');
-    await scene.clock.advance(0);
-    expect(scene.adapter.texts()).toEqual(['Hello.']);
-  });
 });
 
 test('a chat that has moved takes its waiting parts along, in order', async () => {

@@ -5,7 +5,7 @@ import type { Settlement } from '../../src/store/outbox.ts';
 import { chat, openTestStore, part } from './support.ts';
 
 const now = 1000;
-const again = (at: number, more: Partial<Settlement> = {}): Settlement => ({ state: 'waiting', nextTryAt: at, error: 'later', ...more }) as Settlement;
+const again = (at: number, more: Partial<Extract<Settlement, { state: 'waiting' }>> = {}): Settlement => ({ state: 'waiting', nextTryAt: at, error: 'later', ...more });
 
 async function claim(store: ReturnType<typeof openTestStore>, id = 'c1', at = now) {
   return (await store.outbox.claim('test', id, at)).part;
@@ -75,10 +75,11 @@ test('a terminal beside the daemon neither claims nor recovers the daemon\'s par
 
 test('an answer that was lost is told from a death, and a message that is gone is forgotten', async () => {
   const { outbox } = openTestStore();
-  await outbox.add([part('hello')], now);
-  const first = (await outbox.claim('test', 'c1', now)).part;
-  const id = first?.id ?? 0;
-  await outbox.settle(id, again(now, { isLost: true, messageId: 'm1' }), now);
+  const { id } = await outbox.openPreview(part('hello'), now);
+  await outbox.previewSent(id, 'm1');
+  await outbox.closePreview(id, part('hello').payload);
+  expect((await outbox.claim('test', 'c1', now)).part).toMatchObject({ maybeSent: 'no', messageId: 'm1' });
+  await outbox.settle(id, again(now, { isLost: true }), now);
   expect((await outbox.claim('test', 'c1', now)).part).toMatchObject({ maybeSent: 'lost', messageId: 'm1' });
   await outbox.settle(id, again(now, { forgetMessage: true }), now);
   expect((await outbox.claim('test', 'c1', now)).part).toMatchObject({ maybeSent: 'lost', messageId: null });

@@ -4,6 +4,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 
 type Json = Record<string, unknown>;
@@ -12,7 +13,7 @@ interface Reply {
   body: unknown;
 }
 
-export interface BareApi<Event> {
+interface BareApi<Event> {
   url: string;
   /** Texts that were sent, in order. */
   sent: string[];
@@ -20,6 +21,18 @@ export interface BareApi<Event> {
   listening(): boolean;
   tell(event: Event): void;
   close(): Promise<void>;
+}
+
+/** All three, with the configuration that leads there; everything is closed when the test ends. One person is allowed on each. */
+export async function startBarePlatforms() {
+  const [telegram, discord, slack] = await Promise.all([startBareTelegram(), startBareDiscord(), startBareSlack()]);
+  onTestFinished(async () => void (await Promise.all([telegram, discord, slack].map((each) => each.close()))));
+  const platforms = {
+    telegram: { token: '777:AAA', api_root: telegram.url, allowed_users: [1] },
+    discord: { token: 'token', api_root: discord.url, allowed_users: ['11'] },
+    slack: { bot_token: 'xoxb-1', app_token: 'xapp-1', api_root: slack.url, allowed_users: ['U1'] },
+  };
+  return { telegram, discord, slack, platforms, isListening: () => [telegram, discord, slack].every((each) => each.listening()) };
 }
 
 async function serve(answer: (path: string, body: Json, method: string) => Reply | Promise<Reply>): Promise<{ server: Server; port: number; close(): Promise<void> }> {
@@ -42,7 +55,7 @@ async function serve(answer: (path: string, body: Json, method: string) => Reply
 }
 
 /** getMe, getUpdates, sendMessage. */
-export async function startBareTelegram(): Promise<BareApi<Json>> {
+async function startBareTelegram(): Promise<BareApi<Json>> {
   const sent: string[] = [];
   let queue: Json[] = [];
   let wake: (() => void) | undefined;
@@ -74,7 +87,7 @@ export async function startBareTelegram(): Promise<BareApi<Json>> {
 }
 
 /** The gateway's address, messages in and out, and a channel's history. */
-export async function startBareDiscord(): Promise<BareApi<Json> & { history: Map<string, Json[]> }> {
+async function startBareDiscord(): Promise<BareApi<Json> & { history: Map<string, Json[]> }> {
   const sent: string[] = [];
   const history = new Map<string, Json[]>();
   const byNonce = new Map<string, Json>();
@@ -111,7 +124,7 @@ export async function startBareDiscord(): Promise<BareApi<Json> & { history: Map
 }
 
 /** Socket Mode, auth.test and chat.postMessage. */
-export async function startBareSlack(): Promise<BareApi<{ event_id: string; event: Json }> & { acks: string[] }> {
+async function startBareSlack(): Promise<BareApi<{ event_id: string; event: Json }> & { acks: string[] }> {
   const sent: string[] = [];
   const acks: string[] = [];
   let socket: WebSocket | undefined;
