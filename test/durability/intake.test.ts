@@ -44,7 +44,7 @@ test('A2 openclaw#11337 ids that fall are new: after a quiet week, and of anothe
   await next.stop();
 });
 
-test('A1 openclaw#113315 A7 while the store cannot be written nothing is confirmed; when it can, all of it is taken, in order', { timeout: 60_000 }, async () => {
+test('A1 openclaw#113315 while the store cannot be written nothing is confirmed; when it can, all of it is taken, in order', { timeout: 60_000 }, async () => {
   const rig = await createRig();
   const daemon = await rig.start();
   rig.telegram.dm(1).says('before');
@@ -89,7 +89,7 @@ test('a platform that is down at the start is there by itself once it is up; unt
   expect(later.adapters?.['telegram']?.state).toBe('up');
 });
 
-test('A17 an album that a death interrupts is still one message; an edit starts no turn', async () => {
+test('an album that a death interrupts is still one message; an edit starts no turn', async () => {
   const rig = await createRig();
   const ann = rig.telegram.dm(1);
   const photo = { photo: [{ file_id: 'p', file_unique_id: 'p', width: 1, height: 1, file_size: 3 }], media_group_id: 'album' };

@@ -95,7 +95,7 @@ test('another bot starts nothing, whatever the rules', () => {
   expect(verdict(group(bot), { allow_all: true })).toBe('bot');
 });
 
-test('A25 whatever the gesture, the same gate: edits, buttons, reactions and joins of strangers are refused', () => {
+test('whatever the gesture, the same gate: edits, buttons, reactions and joins of strangers are refused', () => {
   for (const kind of ['message', 'edit', 'button', 'reaction', 'join'] as const) {
     expect(verdict(dm({ kind }), { unauthorized_dm: 'ignore' })).toBe('not_allowed');
     expect(verdict(dm({ kind }), { allowed_users: ['u1'] })).toBe('allowed');

@@ -72,7 +72,7 @@ describe('albums and edits', () => {
     expect(desk.asked()[0]).toMatch(/^look\n/);
   });
 
-  test('A16 an edit changes what still waits and starts nothing', async () => {
+  test('an edit changes what still waits and starts nothing', async () => {
     const barrier = createBarrier();
     const desk = await openDesk();
     desk.model.answer((request) => ({ text: `answer to ${lastUserText(request)}`, ...(lastUserText(request) === 'first' ? { after: barrier.passed } : {}) }));
@@ -182,7 +182,7 @@ describe('faults', () => {
     await desk.person('boss').shouldSee(new RegExp(`A reply to ${platform}:ann could not be delivered: bot was blocked`));
   });
 
-  test('A4 hermes-agent#87040 a message that waited long is answered and marked as late', async () => {
+  test('hermes-agent#87040 a message that waited long is answered and marked as late', async () => {
     const desk = await openDesk();
     const ann = desk.person('ann');
     await ann.says('good morning', { at: Date.now() - 3 * 3600_000 });

@@ -80,7 +80,7 @@ describe('children that hold the pipes', () => {
     ['nohup sleep 300 & echo $! > pid; echo hi', true],
     ['(trap "" TERM; sleep 300) & echo $! > pid; echo hi', true],
     ['setsid sh -c \'echo $$ > pid; exec sleep 300\' & sleep 0.3; echo hi', false],
-  ])('do not hold the call: %s', async (command, inGroup) => {
+  ])('A19 opencode#47350 do not hold the call: %s', async (command, inGroup) => {
     const { run, workspace } = await terminal();
     await run('true');
     const before = openFiles();

@@ -71,7 +71,7 @@ describe('the toolsets as they ship', () => {
     expect(absent.map(({ name }) => name)).toEqual([...forOwners, 'memory', 'web_extract', 'web_search'].sort());
   });
 
-  test('switching one platform\'s bundle off leaves the other platforms whole', async () => {
+  test('A21 hermes-agent#33924 switching one platform\'s bundle off leaves the other platforms whole', async () => {
     const { toolsets } = await shipped();
     for (const bundle of ['slack', 'hermes-slack', 'cli', 'hermes-cli'])
       expect(toolsets.toolsForPlatform('telegram', { ...nothing, disabled: [bundle] }).names).toEqual(core);

@@ -25,7 +25,7 @@ exports.register = (ctx) => {
   return { dir, saw: () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []) };
 }
 
-test('a mention, a direct message and what was written meanwhile are answered once; a stranger is not, by whatever gesture', async () => {
+test('A5 openclaw#77594 a mention, a direct message and what was written meanwhile are answered once; a stranger is not, by whatever gesture', async () => {
   const model = await startOpenAiApi();
   const discord = await startDiscordApi();
   onTestFinished(async () => {

@@ -53,7 +53,7 @@ describe('acknowledging', () => {
     for (const person of people) expect(received.filter(({ sender }) => sender.id === person).map(({ text }) => text)).toEqual(Array.from({ length: 10 }, (_, index) => `${index}`));
   });
 
-  test('an event that comes only as a retry is taken; the same one four times has one key', async () => {
+  test('A3 vercel/chat#666 an event that comes only as a retry is taken; the same one four times has one key', async () => {
     const { api, start, hears, received } = await openScene();
     await start();
     api.deliver({ firstAttempt: 1 });

@@ -129,7 +129,7 @@ test('a stranger is ignored on every path, and costs no call', async () => {
   expect(model.requests).toHaveLength(1);
 });
 
-test('the same event again and again while the model hangs, and after a kill: one turn, one reply', async () => {
+test('A4 bolt-js#2487 the same event again and again while the model hangs, and after a kill: one turn, one reply', async () => {
   const { model, slack, start } = await openWorld();
   const daemon = await start();
   model.script({ hang: true });

@@ -59,7 +59,7 @@ describe('the webhook', () => {
     expect(api.webhook.failures).toBe(2);
   });
 
-  test('a call without the right secret is turned away before it is read', async () => {
+  test('A24 corsair#628 a call without the right secret is turned away before it is read', async () => {
     const { api, start, received, context } = await openScene({ mode: 'webhook', webhook: { url, secret } });
     await start();
     const path = context.routes[0]?.path ?? '';
@@ -84,7 +84,7 @@ describe('the webhook', () => {
     ['an empty one', ''],
     ['one that is too long', 'x'.repeat(257)],
     ['one that Telegram would refuse', `${'x'.repeat(40)}!`],
-  ])('with %s there is no route, and it says what to do', async (_, given) => {
+  ])('A24 corsair#628 with %s there is no route, and it says what to do', async (_, given) => {
     const { api, start, context } = await openScene({ mode: 'webhook', webhook: { url, secret: given } });
     await start();
     expect(context.routes).toEqual([]);
