@@ -257,6 +257,38 @@ describe('a used-up quota', () => {
   });
 });
 
+describe('a provider that keeps failing', () => {
+  it('is passed over for half a minute while there is another, then asked once to see how it is', async () => {
+    const api = await openApi();
+    let isDown = true;
+    api.answer((request) => (request.body.model === 'second' ? { text: 'from the second' } : isDown ? { status: 503 } : { text: 'back again' }));
+    const desk = openDesk({ base_url: api.url, fallbacks: [at(api, 'second')] });
+    const asked = async (text: string) => {
+      const before = api.requests.length;
+      await desk.ask(text);
+      return api.requests.slice(before).map(({ body }) => body.model);
+    };
+    expect(await asked('1')).toEqual(['test-model', 'test-model', 'test-model', 'second']);
+    expect(await asked('2')).toEqual(['test-model', 'test-model', 'second']);
+    expect(await asked('3')).toEqual(['second']);
+    desk.advance(30_000);
+    expect(await asked('4')).toEqual(['test-model', 'second']);
+    desk.advance(30_000);
+    isDown = false;
+    expect(await asked('5')).toEqual(['test-model']);
+    isDown = true;
+    expect(await asked('6')).toEqual(['test-model', 'test-model', 'test-model', 'second']);
+  });
+
+  it('is asked every time when there is no other', async () => {
+    const api = await openApi();
+    api.answer(() => ({ status: 503 }));
+    const desk = openDesk({ base_url: api.url });
+    for (let message = 1; message <= 4; message++) await desk.ask('hi');
+    expect(api.requests).toHaveLength(12);
+  });
+});
+
 describe('a 200 that is no answer', () => {
   const html = `<!DOCTYPE html><html>${canary}</html>`;
   const stream = (...chunks: unknown[]) => chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
