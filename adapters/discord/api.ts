@@ -6,7 +6,8 @@
 import { DiscordAPIError, HTTPError, RateLimitError, REST, RequestMethod, type RawFile } from '@discordjs/rest';
 import type { SendOutcome } from '../../src/contract/adapter.ts';
 import { HermesError, toMessage } from '../../src/contract/errors.ts';
-import { createWire, RateLimited, readBytes, toReached } from './wire.ts';
+import { createWire, readBytes, toReached } from '../../src/lib/http-wire.ts';
+import { createMakeRequest, RateLimited } from './make-request.ts';
 
 const callMs = 15_000;
 const uploadMs = 120_000;
@@ -41,7 +42,7 @@ export function createDiscordApi({ token, apiRoot }: { token: string; apiRoot: s
     // Longer than any call of ours: each brings its own signal.
     timeout: uploadMs + 1000,
     rejectOnRateLimit: () => true,
-    makeRequest: wire.makeRequest,
+    makeRequest: createMakeRequest(wire),
   });
 
   async function call(method: keyof typeof methods, route: `/${string}`, { body, files, query, signal }: CallOptions = {}): Promise<unknown> {

@@ -5,7 +5,7 @@
 import { Api, GrammyError, HttpError } from 'grammy';
 import type { SendOutcome } from '../../src/contract/adapter.ts';
 import { HermesError, toMessage } from '../../src/contract/errors.ts';
-import { createWire, readBytes, toReached, type WireRequest } from './wire.ts';
+import { createWire, readBytes, toReached, type WireRequest } from '../../src/lib/http-wire.ts';
 
 const callMs = 15_000;
 const uploadMs = 120_000;

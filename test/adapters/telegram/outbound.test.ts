@@ -90,7 +90,7 @@ describe('a text', () => {
     const scene = await openScene();
     scene.api.fail('sendMessage', { hangMs: Number.POSITIVE_INFINITY });
     const outcome = scene.adapter.send?.({ address: dm, text: 'hello', format: 'plain', idempotencyKey: 'k' }, AbortSignal.timeout(100));
-    expect(await outcome).toEqual({ status: 'unknown', error: 'the call was given up' });
+    expect(await outcome).toEqual({ status: 'unknown', error: 'the call was given up, or was not answered in time' });
   });
 });
 
