@@ -31,6 +31,8 @@ type End = { status: 'answered'; text: string } | ({ status: 'failed' | 'aborted
 /** A turn while it runs. */
 interface Turn extends Asking, CallSurroundings {
   turnEntries: Entry[];
+  /** Resolves once the turn is written down; nothing of it is written or promised before. */
+  begun: Promise<void>;
   steps: number;
   /** Who answered last. */
   model: string;
@@ -48,10 +50,14 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
   try {
     if (!input.resume) {
       turn.context = await gatherContext(turn);
-      await input.journal.begin(turn.user, turn.context);
+      turn.begun = input.journal.begin(turn.user, turn.context);
+      turn.begun.catch(() => {});
+      // What hooks did must not be done twice. Without them a death before the commit loses nothing: the model is asked meanwhile.
+      if (input.hooks.has('pre_llm_call')) await turn.begun;
     }
     turn.images = await loadImages(input);
     end = await runSteps(turn, createAskModel(turn));
+    await turn.begun;
     if (end.status === 'answered') end = { status: 'answered', text: await finishAnswer(end.text, input) };
   } catch (thrown) {
     const code = thrown instanceof HermesError ? thrown.code : 'TURN_FAILED';
@@ -68,8 +74,7 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
 function startTimeLimit({ signal, limits }: TurnInput): { signal: AbortSignal; clear(): void } {
   const controller = new AbortController();
   const stop = () => controller.abort(signal.reason);
-  const late = new HermesError('TURN_TIMEOUT', 'The turn took longer than agent.turn_timeout_s.');
-  const timer = setTimeout(() => controller.abort(late), limits.timeoutMs);
+  const timer = setTimeout(() => controller.abort(new HermesError('TURN_TIMEOUT', 'The turn took longer than agent.turn_timeout_s.')), limits.timeoutMs);
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });
   return {
@@ -93,6 +98,7 @@ function openTurn(input: TurnInput, signal: AbortSignal): Turn {
     guard: createLoopGuard(),
     history,
     turnEntries,
+    begun: Promise.resolve(),
     context: input.resume?.context ?? '',
     images: [],
     usage,
@@ -140,6 +146,7 @@ async function runSteps(turn: Turn, askModel: AskModel): Promise<End> {
     assertHistory([turn.user, ...turnEntries], { open: true });
     const last = turn.steps >= input.limits.maxSteps;
     const reply = await askModel(last);
+    await turn.begun;
     if ('refused' in reply) return fail({ code: 'BUDGET_EXCEEDED', text: reply.refused });
     if (!reply.ok) return failReply(reply, turn);
     turn.steps++;

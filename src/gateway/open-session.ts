@@ -38,7 +38,10 @@ export function createOpenFor({ sessions, policy, hooks, toOwner, now }: OpenSes
       ...(options?.instructions ? { instructions: options.instructions } : {}),
     };
     const at = now();
-    const { session, ended } = await sessions.open({ key: lane, owner, address, now: at, settings, isOver: (live) => isOver(live, policy, at) });
+    const live = sessions.live(lane);
+    // Most messages go on with what is there; that needs no transaction.
+    if (live && isOver(live, policy, at) === null) return live;
+    const { session, ended } = await sessions.open({ key: lane, owner, address, now: at, settings, isOver: (current) => isOver(current, policy, at) });
     if (ended) await tellReset(hooks, ended.session, session, ended.reason);
     return session;
   };

@@ -17,6 +17,8 @@ export interface StoreDatabase {
    * synchronous. Rejects with STORE_UNAVAILABLE when SQLite cannot write (disk full, read-only, locked for 5 s).
    */
   write<T>(operation: () => T): Promise<T>;
+  /** The same for what need not be alone: it goes along with the next write, and after a few ms by itself. */
+  writeAlong<T>(operation: () => T): Promise<T>;
   /** Flushes what is queued and closes. Later writes reject. */
   close(): Promise<void>;
 }
@@ -27,10 +29,15 @@ export interface OpenOptions {
   beforeCommit?: () => void;
   /** The schema's steps; tests bring their own. */
   steps?: readonly string[];
+  /** How long writeAlong() waits for company, ms; tests on a clock of their own let it wait for none. */
+  alongMs?: number;
 }
 
+/** Long enough for the next message of a busy program, short enough that a death seldom falls into it. */
+const usualAlongMs = 5;
+
 /** Throws HermesError STORE_TOO_NEW, STORE_CORRUPT or STORE_UNAVAILABLE. */
-export function openDatabase({ path, beforeCommit, steps = migrations }: OpenOptions): StoreDatabase {
+export function openDatabase({ path, beforeCommit = () => {}, steps = migrations, alongMs = usualAlongMs }: OpenOptions): StoreDatabase {
   const sql = openChecked(path);
   try {
     migrate(sql, path, steps);
@@ -39,7 +46,7 @@ export function openDatabase({ path, beforeCommit, steps = migrations }: OpenOpt
     if (thrown instanceof HermesError) throw thrown;
     throw new HermesError('STORE_UNAVAILABLE', `${path} cannot be brought up to date, and nothing was changed: ${toMessage(thrown)}`, { cause: thrown });
   }
-  return createWriter(sql, beforeCommit ?? (() => {}));
+  return createWriter(sql, { beforeCommit, alongMs });
 }
 
 /** Oldest SQLite without the WAL-reset defect of 3.7.0 to 3.51.2 (sqlite.org/wal.html). */
@@ -110,7 +117,7 @@ interface Queued {
   reject: (reason: unknown) => void;
 }
 
-function createWriter(sql: Database.Database, beforeCommit: () => void): StoreDatabase {
+function createWriter(sql: Database.Database, { beforeCommit, alongMs }: Required<Pick<OpenOptions, 'beforeCommit' | 'alongMs'>>): StoreDatabase {
   let queue: Queued[] = [];
   let isClosed = false;
   const begin = sql.prepare('BEGIN IMMEDIATE');
@@ -118,9 +125,14 @@ function createWriter(sql: Database.Database, beforeCommit: () => void): StoreDa
   const save = sql.prepare('SAVEPOINT operation');
   const release = sql.prepare('RELEASE operation');
 
+  let soon: NodeJS.Immediate | undefined;
+  let later: NodeJS.Timeout | undefined;
+
   const flush = () => {
     const batch = queue;
     queue = [];
+    clearTimeout(later);
+    soon = later = undefined;
     if (batch.length === 0) return;
     const settled: (() => void)[] = [];
     try {
@@ -153,14 +165,21 @@ function createWriter(sql: Database.Database, beforeCommit: () => void): StoreDa
     }
   };
 
+  const enqueue = <T>(operation: () => T): Promise<T> => {
+    if (isClosed) return Promise.reject(new HermesError('STORE_UNAVAILABLE', 'The database is closed: the program is stopping.'));
+    return new Promise<T>((resolve, reject) => queue.push({ operation, resolve: resolve as (value: unknown) => void, reject }));
+  };
+
   return {
     sql,
-    write<T>(operation: () => T) {
-      if (isClosed) return Promise.reject(new HermesError('STORE_UNAVAILABLE', 'The database is closed: the program is stopping.'));
-      return new Promise<T>((resolve, reject) => {
-        if (queue.length === 0) setImmediate(flush);
-        queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
-      });
+    write(operation) {
+      soon ??= setImmediate(flush);
+      return enqueue(operation);
+    },
+    writeAlong(operation) {
+      if (alongMs === 0) soon ??= setImmediate(flush);
+      else if (!soon) later ??= setTimeout(flush, alongMs);
+      return enqueue(operation);
     },
     async close() {
       if (isClosed) return;

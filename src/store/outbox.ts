@@ -106,7 +106,7 @@ interface Raw {
 const deliverer = 'daemon';
 
 export function createOutbox(db: StoreDatabase, process: string): Outbox {
-  const { sql, write } = db;
+  const { sql, write, writeAlong } = db;
   const isDeliverer = process === deliverer;
   const insert = createPartInsert(db);
   const byId = sql.prepare('SELECT * FROM outbox WHERE id = ?');
@@ -164,7 +164,7 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
       }),
 
     settle: (id, settlement, now) =>
-      write(() => {
+      writeAlong(() => {
         if (settlement.state === 'sent') sent.run(settlement.messageId, now, id);
         else if (settlement.state === 'waiting')
           again.run({

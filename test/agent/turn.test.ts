@@ -151,6 +151,16 @@ describe('a turn that cannot answer', () => {
     expect(talk.fired.map(({ name }) => name)).toEqual(['pre_llm_call']);
   });
 
+  it('asks the model while it is written down, but runs no tool and ends in nothing when that fails', async () => {
+    const talk = startTalk({ script: [calls('weather', { city: 'London' }), says('never')], tools: [weather] });
+    const steps: string[] = [];
+    const begin = () => Promise.reject(new HermesError('STORE_UNAVAILABLE', 'not now'));
+    const note = (what: string) => async () => void steps.push(what);
+    await expect(talk.says('hi', { journal: { begin, step: note('step'), toolStarted: note('started'), toolResult: note('result'), steered: note('steered'), compacted: note('compacted') } })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(talk.requests).toHaveLength(1);
+    expect(steps).toEqual([]);
+  });
+
   it('takes a message that is nothing but a mention', async () => {
     const talk = startTalk({ script: [says('Yes?')] });
     expect((await talk.says('')).text).toBe('Yes?');

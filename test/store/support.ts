@@ -13,7 +13,7 @@ export interface TestStore extends Store {
 }
 
 export function openTestStore({ path = join(tempHome(), 'state.db'), process = 'daemon', beforeCommit = () => {} } = {}): TestStore {
-  const store = openStore({ path, process, beforeCommit });
+  const store = openStore({ path, process, beforeCommit, alongMs: 0 });
   onTestFinished(() => store.close());
   return {
     ...store,

@@ -35,6 +35,21 @@ test('writes of one tick share one transaction and are there once they resolve',
   expect(kept()).toEqual(['one', 'two', 'three', 'four']);
 });
 
+test('what goes along shares the next transaction, or gets its own when none comes; the order stays', async () => {
+  let commits = 0;
+  const { db, write, kept } = open(() => void (commits += 1));
+  const along = (text: string) => db.writeAlong(() => db.sql.prepare('INSERT INTO notes VALUES (?)').run(text).changes);
+  await Promise.all([along('one'), write('two'), along('three')]);
+  expect(commits).toBe(1);
+  expect(kept()).toEqual(['one', 'two', 'three']);
+  await along('four');
+  expect(commits).toBe(2);
+  const last = along('five');
+  await db.close();
+  await last;
+  expect(kept()).toEqual(['one', 'two', 'three', 'four', 'five']);
+});
+
 test('nothing is resolved before it is committed', async () => {
   const seen: string[] = [];
   const { write } = open(() => void seen.push('commit'));
