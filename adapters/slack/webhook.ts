@@ -6,7 +6,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Route, RouteReply, RouteRequest } from '../../src/contract/adapter.ts';
 
-export const webhookPath = '/webhooks/slack';
+/** Where Bolt apps listen by default, so that an app's settings need no change. */
+export const webhookPath = '/slack/events';
 /** A signed request older, or further ahead of our clock, than this is a replay. */
 const windowSeconds = 300;
 

@@ -151,7 +151,7 @@ test('A4 bolt-js#2487 the same event again and again while the model hangs, and 
 test('over HTTP: signed events reach the same turns, nothing else does', async () => {
   const { model, slack, start } = await openWorld({ mode: 'http', app_token: null, signing_secret: '8f742231b10e8888abcd99yyyzzz85a5' });
   const daemon = await start();
-  const url = `${daemon.url}/webhooks/slack`;
+  const url = `${daemon.url}/slack/events`;
   slack.postTo(url);
   slack.deliver({ copies: 3 });
   slack.dm(alice).says(question);

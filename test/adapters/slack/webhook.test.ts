@@ -20,7 +20,7 @@ describe('the route', () => {
     const { adapter, context, start, api } = await openHttp();
     expect(context.routes).toEqual([]);
     await start();
-    expect(context.routes).toMatchObject([{ method: 'POST', path: '/webhooks/slack', auth: 'self' }]);
+    expect(context.routes).toMatchObject([{ method: 'POST', path: '/slack/events', auth: 'self' }]);
     expect(context.reports.at(-1)).toEqual({ state: 'up', account: 'U0HERMES', detail: '@hermes in T0TEST by http' });
     expect(api.sockets().total).toBe(0);
     await adapter.stop();
