@@ -174,7 +174,7 @@ const giveUpLimitedMs = 6 * 3600_000;
 /**
  * The table of SPEC section 10. Transient: 5 tries after 1, 2, 4, 8 and 16 s, then every 5 minutes for an hour at least.
  * Limited: what the platform says plus 10 %. Unknown: resent after a second and marked, a second time it stays unknown, unless the
- * platform itself drops repeats. Permanent: never again.
+ * platform itself drops repeats. Permanent: never again; after an edit one new message is tried.
  */
 export function toSettlement(part: PartRow, outcome: SendOutcome, env: SettleEnv): Settlement {
   const age = env.now - (part.firstTryAt ?? env.now);
@@ -202,6 +202,8 @@ export function toSettlement(part: PartRow, outcome: SendOutcome, env: SettleEnv
     case 'moved':
       return { state: 'waiting', nextTryAt: env.now, error: `moved to ${outcome.chat}` };
     case 'permanent':
+      // An edit that is refused for good says nothing about a message of its own.
+      if (part.messageId && !outcome.targetGone) return { state: 'waiting', nextTryAt: env.now, error: outcome.error, forgetMessage: true };
       return { state: 'dead', error: outcome.error };
   }
 }

@@ -59,7 +59,11 @@ describe('unknown', () => {
   });
 });
 
-test('permanent: never again', () => {
+test('permanent: never again; an edit that is refused makes room for a message of its own', () => {
+  const refused = { status: 'permanent', error: 'not allowed' } as const;
+  expect(toSettlement(row({ messageId: 'm1' }), refused, env())).toMatchObject({ state: 'waiting', nextTryAt: now, forgetMessage: true });
+  expect(toSettlement(row({ messageId: 'm1' }), { ...refused, targetGone: true }, env())).toMatchObject({ state: 'dead' });
+  expect(toSettlement(row(), refused, env())).toEqual({ state: 'dead', error: 'not allowed' });
   expect(toSettlement(row(), { status: 'permanent', error: 'chat not found', targetGone: true }, env())).toEqual({ state: 'dead', error: 'chat not found' });
 });
 
