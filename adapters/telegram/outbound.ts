@@ -51,9 +51,11 @@ interface Text {
 }
 
 async function asHtmlThenPlain({ text, format, media }: OutboundPart, act: (text: Text) => Promise<SendOutcome>, messageId?: string): Promise<SendOutcome> {
-  const html = format === 'markdown' ? renderTelegram(text) : null;
+  const rendered = format === 'markdown' ? renderTelegram(text) : null;
+  const html = rendered?.includes('<') ? rendered : null;
   try {
-    return await act(html === null ? { text } : { text: html, parse_mode: 'HTML' });
+    // Without marks there is nothing to parse, and the text goes as it is.
+    return await act(html === null ? { text: rendered === null ? text : toBareText(rendered) } : { text: html, parse_mode: 'HTML' });
   } catch (error) {
     if (html === null || !isMarkupRefusal(error)) return toSendOutcome(error, messageId);
     const limit = media ? captionLimit : textLimit;

@@ -61,16 +61,23 @@ describe('a text', () => {
     const refusal = { status: 400, description: "Bad Request: can't parse entities: Unexpected end tag at byte offset 5" };
     scene.api.fail('sendMessage', { ...refusal, times: 2, match: ({ parse_mode }) => parse_mode === 'HTML' });
     scene.api.fail('editMessageText', { ...refusal, match: ({ parse_mode }) => parse_mode === 'HTML' });
-    expect(await send(scene, { text: 'a_b **c' })).toMatchObject({ status: 'sent' });
-    expect(scene.api.sent[0]).toMatchObject({ text: 'a_b **c', parseMode: '' });
+    expect(await send(scene, { text: '*a* b **c' })).toMatchObject({ status: 'sent' });
+    expect(scene.api.sent[0]).toMatchObject({ text: '*a* b **c', parseMode: '' });
     const linked = `${'[x](https://example.org/a/long/address) '.repeat(90)}end`;
     expect(linked.length).toBeLessThan(4096);
     const long = `${linked} ${'[y](https://example.org/another) '.repeat(30)}`;
     expect(await send(scene, { text: long })).toMatchObject({ status: 'sent' });
     expect(scene.api.sent[1]?.text).toMatch(/^x x x/);
-    expect(await scene.adapter.edit?.('1', { address: dm, text: 'd **e', format: 'markdown', idempotencyKey: 'k' }, soon())).toMatchObject({ status: 'sent' });
-    expect(scene.api.sent[0]).toMatchObject({ text: 'd **e', parseMode: '' });
+    expect(await scene.adapter.edit?.('1', { address: dm, text: '*d* **e', format: 'markdown', idempotencyKey: 'k' }, soon())).toMatchObject({ status: 'sent' });
+    expect(scene.api.sent[0]).toMatchObject({ text: '*d* **e', parseMode: '' });
     expect(scene.api.callsOf('sendMessage')).toHaveLength(4);
+  });
+
+  test('without marks goes as it is, with nothing to parse', async () => {
+    const scene = await openScene();
+    expect(await send(scene, { text: 'is 2 < 3 & "so"? a **b' })).toMatchObject({ status: 'sent' });
+    expect(scene.api.callsOf('sendMessage')[0]?.params).toMatchObject({ text: 'is 2 < 3 & "so"? a **b' });
+    expect(scene.api.callsOf('sendMessage')[0]?.params).not.toHaveProperty('parse_mode');
   });
 
   test('with nothing in it is refused without a call', async () => {
