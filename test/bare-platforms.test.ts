@@ -46,3 +46,21 @@ test('every platform answers once, before and after a death, though most of its 
   expect(model.requests).toHaveLength(8);
   expect(slack.acks).toHaveLength(6);
 });
+
+test('an answer that grows arrives whole where messages cannot be edited', async () => {
+  const { telegram, discord, slack, platforms, isListening } = await startBarePlatforms();
+  const model = await startOpenAiApi();
+  onTestFinished(() => model.close());
+  const story = 'Once upon a time there was a house on a hill, and nobody lived in it. '.repeat(6).trim();
+  model.answer(() => ({ text: story, chunkBytes: 700, chunkDelayMs: 150 }));
+  const daemon = await startDaemon({ home: tempHome(), config: { model: { provider: 'custom', base_url: model.url, name: 'scripted', api_key: 'k' }, platforms } });
+  await waitFor('every platform to be connected', isListening);
+  telegram.tell({ from: { id: 1, is_bot: false, first_name: 'Ann' }, chat: { id: 1, type: 'private' }, text: 'a story' });
+  discord.tell({ id: '101', channel_id: '51', channel_type: 1, author: { id: '11', username: 'ann' }, content: 'a story', mentions: [] });
+  slack.tell({ event_id: 'Ev1', event: { type: 'message', channel: 'D1', channel_type: 'im', user: 'U1', text: 'a story', ts: '1700000000.000001' } });
+  const apis = [telegram, discord, slack];
+  await waitFor('the stories', () => apis.every(({ sent }) => sent.includes(story)));
+  await waitFor('the outbox to be empty', async () => (await (await daemon.api('/api/outbox')).text()) === '[]');
+  for (const { sent } of apis) expect(sent.filter((text) => text === story)).toHaveLength(1);
+  expect(await daemon.stop()).toBe(0);
+});

@@ -29,7 +29,7 @@ export interface Outbound {
 
 /** `salt`: this home's own, so that two homes with one bot never share a nonce. */
 export function createOutbound(api: DiscordApi, salt: () => Promise<string>): Outbound {
-  /** Parts whose message is gone: the same nonce could give the dead message back. */
+  /** Parts whose message is gone or cannot be changed: the same nonce would give it back. */
   const renewed = new Set<string>();
 
   async function send(part: OutboundPart, signal: AbortSignal): Promise<SendOutcome> {
@@ -55,7 +55,7 @@ export function createOutbound(api: DiscordApi, salt: () => Promise<string>): Ou
     if (isSame(sent.content, text.content)) return { status: 'sent', messageId: sent.id };
     // The nonce was known: this is the message of an earlier try, a preview perhaps, and gets the text of this one.
     const outcome = await edit(sent.id, part, signal);
-    return outcome.status === 'edit_gone' && !isRenewed ? post(part, files, true, signal) : outcome;
+    return isRefused(outcome) && !isRenewed ? post(part, files, true, signal) : outcome;
   }
 
   async function edit(messageId: string, part: OutboundPart, signal: AbortSignal): Promise<SendOutcome> {
@@ -64,12 +64,17 @@ export function createOutbound(api: DiscordApi, salt: () => Promise<string>): Ou
       return { status: 'sent', messageId };
     } catch (error) {
       const outcome = toSendOutcome(error, true);
-      if (outcome.status === 'edit_gone') renewed.add(part.idempotencyKey);
+      if (isRefused(outcome)) renewed.add(part.idempotencyKey);
       return outcome;
     }
   }
 
   return { send, edit };
+}
+
+/** The message cannot be changed, now or later; another one may still be sent. */
+function isRefused(outcome: SendOutcome): boolean {
+  return outcome.status === 'edit_gone' || (outcome.status === 'permanent' && !outcome.targetGone);
 }
 
 /** Where the calls for an address go: a thread is a channel of its own. */
