@@ -114,7 +114,7 @@ export const configShape = {
   streaming: streaming.prefault({}),
   display: z
     .strictObject({
-      tool_progress: z.enum(['auto', 'off', 'new', 'all']).default('auto').describe('tool activity in chats; auto is terminal and page only'),
+      tool_progress: z.enum(['auto', 'off', 'new', 'all']).default('auto').describe('tools at work, shown where the answer will stand: each new one, or all; auto is terminal and page only'),
     })
     .prefault({}),
   operator: z

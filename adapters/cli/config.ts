@@ -5,6 +5,8 @@ export interface CliConfig {
   query?: string;
   /** With `query`: the outcome as JSON on stdout instead of the bare text. */
   json: boolean;
+  /** A line for each tool that runs. */
+  showsTools: boolean;
   toolsets?: string[];
   model?: string;
   /** The session to go on with. */

@@ -52,7 +52,7 @@ export function createCliAdapter(config: CliConfig, context: AdapterContext, str
 
   const ask = async (receive: Receive, query: string) => {
     const screen = createScreen({ output: streams.error, error: streams.error, color: streams.color });
-    const view = createTurnView(screen, () => {}, () => {});
+    const view = createTurnView({ screen, showsTools: config.showsTools, onQuestion() {}, onEnd() {} });
     const outcome = await say(receive, query, false, (onEnd) => ({
       // The text is printed once, when it is final; only the activity is shown before.
       onEvent: (event) => (event.type === 'text' || event.type === 'retract' || event.type === 'segment' ? undefined : view.onEvent(event)),
@@ -87,14 +87,15 @@ export function createCliAdapter(config: CliConfig, context: AdapterContext, str
       isAsked = false;
       running++;
       const toView = (onEnd: (outcome: TurnOutcome) => void) =>
-        createTurnView(
+        createTurnView({
           screen,
-          () => {
+          showsTools: config.showsTools,
+          onQuestion() {
             isAsked = true;
             next();
           },
           onEnd,
-        );
+        });
       void say(receive, text, true, toView).then(() => {
         if (--running === 0) isStopAsked = false;
         next();

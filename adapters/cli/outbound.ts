@@ -57,8 +57,16 @@ export function showBanner(screen: Screen, { version, model, tools, notices }: B
   screen.line('/help shows the commands. Ctrl-C stops an answer, Ctrl-D leaves.\n');
 }
 
-/** Shows one message's turn. `onQuestion` and `onEnd` tell the adapter that a line is wanted, or that the turn is over. */
-export function createTurnView(screen: Screen, onQuestion: () => void, onEnd: (outcome: TurnOutcome) => void): TurnObserver {
+export interface TurnViewOptions {
+  screen: Screen;
+  showsTools: boolean;
+  /** A line is wanted. */
+  onQuestion(): void;
+  onEnd(outcome: TurnOutcome): void;
+}
+
+/** Shows one message's turn. */
+export function createTurnView({ screen, showsTools, onQuestion, onEnd }: TurnViewOptions): TurnObserver {
   /** What stands on the screen of the text that the turn is writing now. */
   let shown = '';
 
@@ -82,9 +90,9 @@ export function createTurnView(screen: Screen, onQuestion: () => void, onEnd: (o
       case 'segment':
         return settle(event.text);
       case 'tool_started':
-        return screen.note(toActivity(event));
+        return showsTools ? screen.note(toActivity(event)) : undefined;
       case 'tool_finished':
-        return event.status === 'ok' ? undefined : screen.note(`  ${event.name}: ${event.status}`);
+        return event.status === 'ok' || !showsTools ? undefined : screen.note(`  ${event.name}: ${event.status}`);
       case 'question':
         screen.line([event.text, ...event.choices.map((choice, index) => `  ${index + 1}. ${choice}`)].join('\n'));
         return onQuestion();

@@ -24,7 +24,7 @@ import type { ApprovalRequest, Consent } from './approvals.ts';
 import type { Delivery } from './delivery.ts';
 import type { Gates } from './gates.ts';
 import type { Claimed } from './lanes.ts';
-import { createLiveReply, noReply, type LiveReply } from './live-reply.ts';
+import { createLiveReply, noReply, type LiveReply, type ToolProgress } from './live-reply.ts';
 import type { Media } from './media.ts';
 import type { Observers } from './observers.ts';
 import type { OpenFor } from './open-session.ts';
@@ -54,6 +54,7 @@ export interface AgentTurnSettings {
   bufferChars: number;
   /** Per platform: may previews be shown in direct chats / groups, and which parts quote the question. */
   streaming(platform: string): { dm: boolean; group: boolean };
+  toolProgress(platform: string): ToolProgress;
   replyTo(platform: string): 'off' | 'first' | 'all';
   reactions(platform: string): boolean;
   askTimeoutMs: number;
@@ -246,6 +247,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
       base: { address, format: 'markdown' },
       replyTo: quoting === 'off' || !isGroup ? null : { messageId, parts: quoting },
       isStreaming: isGroup ? streaming.group : streaming.dm,
+      toolProgress: settings.toolProgress(address.platform),
       isGroup,
       bufferChars: settings.bufferChars,
       kick: () => deps.delivery.kick(address.platform, address.chat),
@@ -330,6 +332,7 @@ function toLiveReply(live: LiveReply, event: TurnEvent): void {
   if (event.type === 'text') live.text(event.delta);
   else if (event.type === 'retract') live.retract();
   else if (event.type === 'segment') void live.segment(event.text);
+  else if (event.type === 'tool_started') live.progress(`${event.emoji} \`${event.name}\``.trim());
 }
 
 async function loadImages(user: UserEntry): Promise<{ mime: string; base64: string }[]> {

@@ -15,6 +15,8 @@ import type { OutgoingFile } from './outgoing-files.ts';
 
 export interface LiveReply {
   text(delta: string): void;
+  /** What goes on while there is no text yet; shown in the place where the text will stand. */
+  progress(line: string): void;
   /** The text since the last segment is void. */
   retract(): void;
   /** The text of this segment is final: a message of its own. */
@@ -27,6 +29,8 @@ export interface LiveReply {
   finish(text: string, files: OutgoingFile[]): Promise<{ parts: NewPart[]; preview: { id: number; payload: PartPayload } | null }>;
 }
 
+export type ToolProgress = 'off' | 'new' | 'all';
+
 export interface LiveReplyOptions {
   outbox: Outbox;
   adapter: Adapter;
@@ -37,6 +41,8 @@ export interface LiveReplyOptions {
   replyTo: { messageId: string; parts: 'first' | 'all' } | null;
   /** Show the growing text. */
   isStreaming: boolean;
+  /** Lines of progress: none, one for each new one, or every one. */
+  toolProgress: ToolProgress;
   isGroup: boolean;
   /** No preview before so many characters. */
   bufferChars: number;
@@ -48,11 +54,12 @@ export interface LiveReplyOptions {
 
 /** A reply that is complete within this time is sent once, without a preview. */
 const firstPreviewMs = 500;
+const shownLines = 8;
 
 export function createLiveReply(options: LiveReplyOptions): LiveReply {
   const { outbox, adapter, gates, origin, base, isGroup, now, log } = options;
   const split = adapter.split ?? ((text: string) => [text]);
-  const canPreview = options.isStreaming && adapter.send !== undefined && adapter.edit !== undefined;
+  const canEdit = adapter.send !== undefined && adapter.edit !== undefined;
   const editGap = (isGroup ? adapter.pace?.previewGroupMs : adapter.pace?.previewDmMs) ?? 1200;
 
   // Parts of a turn that a former process began are there already.
@@ -60,6 +67,7 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
   let nextPart = existing.length;
   let row: PartRow | null = existing.findLast(({ state }) => state === 'preview') ?? null;
   let growing = '';
+  let doing: string[] = [];
   let shown = '';
   /** The first message may or may not be there: a second try could make a second one. */
   let isLost = false;
@@ -79,20 +87,26 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
   };
 
   const schedule = (ms: number) => {
-    if (timer || isOver || !canPreview) return;
+    if (timer || isOver || !canEdit) return;
     timer = setTimeout(() => {
       timer = null;
       void enqueue(refresh);
     }, ms);
   };
 
+  /** What the part in progress looks like now; empty while there is nothing to show. */
+  const look = (): string => {
+    const isReadable = options.isStreaming && growing.trim().length >= options.bufferChars;
+    return (isReadable ? split(growing)[0] : doing.slice(-shownLines).join('\n')) ?? '';
+  };
+
   const refresh = async () => {
-    if (isOver || isLost || growing.trim().length < options.bufferChars) return;
+    if (isOver || isLost || look() === '') return;
     const { platform, chat } = base.address;
     // A first message must not overtake parts that still wait.
     if (gates.isShut(base.address) || (!row?.messageId && outbox.hasOpen(platform, chat))) return schedule(editGap);
-    const text = split(growing)[0] ?? '';
-    if (text === '' || text === shown) return;
+    const text = look();
+    if (text === shown) return;
     if (!row) {
       row = await outbox.openPreview({ origin, part: nextPart, payload: payload(text, nextPart) }, now());
       nextPart = Math.max(nextPart, row.part + 1);
@@ -115,7 +129,7 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
       return;
     }
     options.crash('preview_shown');
-    if (split(growing)[0] !== shown) schedule(editGap);
+    if (look() !== shown) schedule(editGap);
   };
 
   /** Turns what stands into the parts of a finished text; the first of them takes over the preview's row. */
@@ -145,6 +159,11 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
   return {
     text(delta) {
       growing += delta;
+      if (options.isStreaming) schedule(row ? editGap : firstPreviewMs);
+    },
+    progress(line) {
+      if (options.toolProgress === 'off' || (options.toolProgress === 'new' && doing.at(-1) === line)) return;
+      doing.push(line);
       schedule(row ? editGap : firstPreviewMs);
     },
     retract() {
@@ -159,6 +178,7 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
         // A preview without a final text stays as it is for the next segment to use.
         if (preview) row = null;
         growing = '';
+        doing = [];
         shown = '';
         isLost = false;
         if (preview || parts.length > 0) options.kick();
@@ -187,6 +207,7 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
 /** For turns whose answer is read from the turn: nothing is shown, nothing is kept. */
 export const noReply: LiveReply = {
   text() {},
+  progress() {},
   retract() {},
   async segment() {},
   async say() {},

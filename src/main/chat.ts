@@ -52,6 +52,7 @@ async function toCliConfig(options: ChatOptions, { env, loaded }: Home, core: Co
   return {
     ...(options.query === undefined ? {} : { query: options.query }),
     json: options.json,
+    showsTools: loaded.config.display.tool_progress !== 'off',
     ...(options.toolsets ? { toolsets: options.toolsets } : {}),
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(sessionId === undefined ? {} : { sessionId }),

@@ -37,6 +37,11 @@ export function toTurnSettings(config: Config, isShared: AgentTurnSettings['isSh
       const mode = settingsOf(config, platform).streaming ?? 'auto';
       return { dm: config.streaming.enabled && mode !== 'off', group: config.streaming.enabled && mode === 'on' };
     },
+    // The terminal and the page follow the turn itself; `auto` keeps chats quiet.
+    toolProgress(platform) {
+      const mode = settingsOf(config, platform).tool_progress ?? config.display.tool_progress;
+      return mode === 'auto' ? 'off' : mode;
+    },
     replyTo: (platform) => settingsOf(config, platform).reply_to ?? 'first',
     reactions: (platform) => settingsOf(config, platform).reactions ?? false,
     askTimeoutMs: config.approvals.timeout_s * 1000,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createDelivery } from '../../src/gateway/delivery.ts';
 import { createGates, type Gates } from '../../src/gateway/gates.ts';
-import { createLiveReply, type LiveReply } from '../../src/gateway/live-reply.ts';
+import { createLiveReply, type LiveReply, type ToolProgress } from '../../src/gateway/live-reply.ts';
 import { keepTyping } from '../../src/gateway/typing.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createHooks } from '../../src/plugins/hooks.ts';
@@ -26,12 +26,13 @@ interface Scene {
 interface SceneOptions extends AdapterOptions {
   isGroup?: boolean;
   isStreaming?: boolean;
+  toolProgress?: ToolProgress;
   replyTo?: { messageId: string; parts: 'first' | 'all' };
 }
 
 const words = 'Once upon a time there was a house. ';
 
-async function open({ isGroup = false, isStreaming = true, replyTo, ...options }: SceneOptions = {}): Promise<Scene> {
+async function open({ isGroup = false, isStreaming = true, toolProgress = 'off', replyTo, ...options }: SceneOptions = {}): Promise<Scene> {
   const clock = stopClock();
   const adapter = createScriptedAdapter(options);
   const begin = async (store: TestStore) => {
@@ -48,6 +49,7 @@ async function open({ isGroup = false, isStreaming = true, replyTo, ...options }
       base: { address: chat(), format: 'markdown' },
       replyTo: replyTo ?? null,
       isStreaming,
+      toolProgress,
       isGroup,
       bufferChars: 24,
       kick: () => delivery.kick('test', 'c1'),
@@ -346,5 +348,49 @@ describe('typing', () => {
     keepTyping(scene.adapter, chat(), scene.gates).stop();
     await scene.clock.advance(5000);
     expect(scene.adapter.calls).toEqual([]);
+  });
+});
+
+describe('progress', () => {
+  const three = async (scene: Scene) => {
+    for (const line of ['`search`', '`search`', '`read`']) scene.reply.progress(line);
+    await scene.clock.advance(1000);
+  };
+
+  test.each([
+    ['all', '`search`\n`search`\n`read`'],
+    ['new', '`search`\n`read`'],
+  ] as const)('%s: lines stand where the answer will stand, and make room for it', async (toolProgress, lines) => {
+    for (const isStreaming of [true, false]) {
+      const scene = await open({ toolProgress, isStreaming });
+      await three(scene);
+      expect(scene.adapter.texts()).toEqual([lines]);
+      await scene.finish('It rains.');
+      expect(scene.adapter.texts()).toEqual(['It rains.']);
+    }
+  });
+
+  test('growing text takes their place, and a message of its own ends them', async () => {
+    const scene = await open({ toolProgress: 'new' });
+    await three(scene);
+    scene.reply.text(words);
+    await scene.clock.advance(1500);
+    expect(scene.adapter.texts()).toEqual([words]);
+    await scene.reply.segment(words.trim());
+    scene.reply.progress('`write`');
+    await scene.clock.advance(1500);
+    expect(scene.adapter.texts()).toEqual([words.trim(), '`write`']);
+    await scene.finish('Done.');
+    expect(scene.adapter.texts()).toEqual([words.trim(), 'Done.']);
+  });
+
+  test('off, or where messages cannot be edited, nothing is shown', async () => {
+    for (const options of [{}, { toolProgress: 'all', withoutEdit: true }] as const) {
+      const scene = await open(options);
+      await three(scene);
+      expect(scene.adapter.texts()).toEqual([]);
+      await scene.finish('It rains.');
+      expect(scene.adapter.texts()).toEqual(['It rains.']);
+    }
   });
 });

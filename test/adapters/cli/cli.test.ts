@@ -26,7 +26,7 @@ function open(given: Partial<CliConfig> & { isTerminal?: boolean; home?: string;
   streams.output.on('data', (bytes: Buffer) => (out += bytes.toString()));
   streams.error.on('data', (bytes: Buffer) => (err += bytes.toString()));
   const context = createTestContext({ home });
-  const adapter = createCliAdapter({ json: false, banner, ...config }, context, streams);
+  const adapter = createCliAdapter({ json: false, showsTools: true, banner, ...config }, context, streams);
   const messages: InboundMessage[] = [];
   const started = adapter.start(async (message, observer) => {
     messages.push(message);
@@ -82,6 +82,20 @@ describe('one question', () => {
     expect(terminal.err()).toBe('  · calculate {"expression":"2**16"}\na fallback answered\n');
     expect(terminal.messages).toMatchObject([{ text: 'What is 2**16?', interactive: false, kind: 'message', chatType: 'dm', addressed: true, sender: { id: 'local', isBot: false }, address: { platform: 'cli', account: 'local' } }]);
     expect(terminal.context.reports).toEqual([{ state: 'up', account: 'local' }]);
+  });
+
+  it('tells nothing of tools when that is switched off', async () => {
+    const terminal = open({
+      query: 'x',
+      showsTools: false,
+      script: (_, turn) => {
+        turn.onEvent({ type: 'tool_started', toolCallId: '1', name: 'calculate', args: {}, emoji: '' });
+        turn.onEvent({ type: 'tool_finished', toolCallId: '1', name: 'calculate', status: 'error', durationMs: 1 });
+        turn.onDone(answered('y'));
+      },
+    });
+    expect(await terminal.leaves()).toBe(0);
+    expect([terminal.out(), terminal.err()]).toEqual(['y\n', '']);
   });
 
   it.each<[string, Script, string]>([
