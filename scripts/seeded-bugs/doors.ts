@@ -207,7 +207,7 @@ export const doors: Mutant[] = [
     promise: 7,
     file: 'adapters/slack/index.ts',
     find: "if (mode === 'http' && secret === '')",
-    replace: "if (mode === 'http' && secret === '' && app === '')",
+    replace: "if (mode === 'http' && secret === undefined)",
     test: 'test/adapters/slack/webhook.test.ts',
   },
   {

@@ -99,6 +99,14 @@ export const intake: Mutant[] = [
     test: 'test/adapters/discord/catch-up.test.ts',
   },
   {
+    name: 'HTTP: a request with a known Idempotency-Key is another event',
+    promise: 2,
+    file: 'adapters/http/completions.ts',
+    find: 'key: idempotencyKey === undefined ? `req-${identity}` : `key-${identity}`,',
+    replace: 'key: idempotencyKey === undefined ? `req-${identity}` : `key-${identity}-${randomBytes(4).toString(\'hex\')}`,',
+    test: 'test/adapters/http/completions.test.ts',
+  },
+  {
     name: 'a write resolves before its transaction is committed',
     promise: 1,
     file: 'src/store/database.ts',
@@ -137,6 +145,6 @@ export const intake: Mutant[] = [
     file: 'src/main/keep-house.ts',
     find: 'const keepMs = 48 * 3600_000;',
     replace: 'const keepMs = 3600_000;',
-    test: 'test/keep-house.test.ts',
+    test: 'test/main/keep-house.test.ts',
   },
 ];

@@ -11,6 +11,14 @@ export const turns: Mutant[] = [
     test: 'test/gateway/lanes.test.ts',
   },
   {
+    name: 'a wake of a key that runs begins a second loop of it',
+    promise: 3,
+    file: 'src/lib/keyed-loop.ts',
+    find: '      if (active.has(key)) continue;\n',
+    replace: '',
+    test: 'test/gateway/lanes.test.ts',
+  },
+  {
     name: 'a row is claimed while another one of its lane runs',
     promise: 3,
     file: 'src/store/inbox.ts',
@@ -35,7 +43,16 @@ export const turns: Mutant[] = [
     test: 'test/gateway/turns.test.ts',
   },
   {
-    name: 'a row is begun again although the terminal that runs it is alive',
+    name: 'what a former process left waits until its chat writes again',
+    promise: 1,
+    file: 'src/gateway/gateway.ts',
+    find: '      for (const lane of left) lanes.wake(lane);\n',
+    replace: '',
+    test: 'test/gateway/turns.test.ts',
+    called: 'what a former process left',
+  },
+  {
+    name: 'a terminal that starts takes back the rows that the daemon runs',
     promise: 3,
     file: 'src/store/inbox.ts',
     find: "AND state = 'running' AND process = ? ORDER BY id`);",

@@ -188,6 +188,20 @@ describe('faults', () => {
     expect(adapter.texts()).toEqual(['one', 'two']);
   });
 
+  test('a reply of three parts whose second one fails again and again: the first is not sent again, over restarts neither', async () => {
+    const scene = await open();
+    let faults = 5;
+    scene.adapter.answer(({ text }) => (text === 'two' && faults-- > 0 ? broken : undefined));
+    await scene.store.outbox.add(['one', 'two', 'three'].map((text, number) => part(text, { number })), scene.clock.now());
+    scene.delivery.kick('test', 'c1');
+    for (let start = 0; start < 3; start++) {
+      await scene.clock.advance(4000);
+      await scene.restart();
+    }
+    await scene.clock.advance(60_000);
+    expect(scene.adapter.calls.map(({ text }) => text)).toEqual(['one', ...Array.from({ length: 6 }, () => 'two'), 'three']);
+  });
+
   test('A11 openclaw#74321 a refusal is final after one try; what was sent before is not sent again, what follows is, over restarts too', async () => {
     const scene = await open();
     const { clock, adapter } = scene;
@@ -314,6 +328,17 @@ describe('edits', () => {
     expect(scene.adapter.calls).toEqual([]);
     expect(scene.store.outbox.counts()).toEqual({ sent: 1 });
     expect(scene.hooked).toEqual([[0, 'sent', null]]);
+  });
+
+  test.each([limited(1000), broken, lost])('one that cannot be edited in yet is tried again as an edit, never as a second message: %o', async (fault) => {
+    const scene = await open();
+    const id = await preview(scene, 'Hel');
+    scene.adapter.next(fault, fault);
+    await scene.store.outbox.closePreview(id, { ...part('').payload, text: 'Hello.' });
+    scene.delivery.kick('test', 'c1');
+    await scene.clock.advance(10_000);
+    expect(scene.adapter.calls.map(({ method }) => method)).toEqual(['edit', 'edit', 'edit']);
+    expect(scene.adapter.texts()).toEqual(['Hello.']);
   });
 
   test('A13 TediCross#430 when the message to edit is gone the text goes out as one new message', async () => {

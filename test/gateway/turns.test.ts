@@ -1,9 +1,9 @@
 /** From an event to its end: every accepted one ends as answered, declined, or failed and told, whatever breaks on the way. */
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { TurnOutcome } from '../../src/contract/turn.ts';
-import { lastUserText } from '../support/openai-api.ts';
+import { lastUserText, startOpenAiApi } from '../support/openai-api.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { said } from '../store/support.ts';
 import { createBarrier, deskTool, openDesk, platform, type Desk, type Person } from './desk.ts';
@@ -264,7 +264,9 @@ describe('what a former process left', () => {
     const hooked: string[] = [];
     const options = {
       tools: [deskTool('look', () => ((runs += 1), JSON.stringify({ seen: 'it' })))],
-      before: ({ hooks }: Desk['core']) => void hooks.add('watcher', 'pre_llm_call', () => (hooked.push('asked'), 'new context')),
+      before({ hooks }: Desk['core']) {
+        for (const name of ['on_session_start', 'pre_llm_call'] as const) hooks.add('watcher', name, () => (hooked.push(name), 'new context'));
+      },
     };
     const desk = await openDesk(options);
     await leaveTurn(desk, desk.person('ann'));
@@ -320,6 +322,22 @@ describe('what a former process left', () => {
     await again.person('ann').says('three');
     await again.person('ann').shouldSee('answer to three');
     expect(again.asked()).toEqual(['one', 'two', 'three']);
+  });
+
+  test('what comes in while the house still opens is not taken for something that a former process left', async () => {
+    const barrier = createBarrier();
+    const model = await startOpenAiApi();
+    onTestFinished(() => model.close());
+    model.answer((request) => ({ text: `answer to ${lastUserText(request)}`, after: barrier.passed }));
+    const early = said('early', { address: { platform, account: 'bot', chat: 'ann' }, sender: { id: 'ann', name: 'ann', isBot: false } });
+    let receipt: Promise<unknown> = Promise.resolve();
+    const desk = await openDesk({ model, before: ({ gateway }) => void (receipt = gateway.receive(early)) });
+    await model.waitForRequest(1);
+    expect(stateOf(desk, await receipt)).toBe('running');
+    barrier.open();
+    await desk.person('ann').shouldSee('answer to early');
+    expect(stateOf(desk, await receipt)).toBe('answered');
+    expect(desk.asked()).toEqual(['early']);
   });
 
   test('rows of a terminal that is gone are not the daemon\'s to run', async () => {

@@ -249,10 +249,13 @@ describe('after a death', () => {
 
   test('rows of another process are left alone', async () => {
     const daemon = openTestStore();
-    await admitAll(daemon, lane, ['to the daemon']);
+    const [id = 0] = await admitAll(daemon, lane, ['to the daemon']);
     await claimTexts(daemon, lane);
     const terminal = openTestStore({ path: daemon.path, process: 'cli:1' });
     expect(await terminal.inbox.recover()).toEqual({ lanes: [], poison: [] });
     expect(await claimTexts(terminal, lane)).toEqual([]);
+    // It runs on: taken back, it would be run a second time.
+    expect(daemon.inbox.look(id)?.state).toBe('running');
+    expect(await claimTexts(daemon, lane)).toEqual([]);
   });
 });

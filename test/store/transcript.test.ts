@@ -88,6 +88,9 @@ describe('the end of a turn', () => {
     const look = () => ({ turn: store.transcript.turn('t1')?.state, entries: texts(store.transcript.turnEntries('t1')), parts: store.outbox.ofOrigin('turn', 't1').length, row: store.inbox.look(ids[0] ?? 0)?.state, turns: store.sessions.get(session)?.turns });
     expect(look()).toEqual({ turn: 'running', entries: ['hi'], parts: 0, row: 'running', turns: 0 });
     isFull = false;
+    // Nothing of it comes later either, with the next transaction.
+    await admitAll(store, 'another lane', ['hello']);
+    expect(look()).toEqual({ turn: 'running', entries: ['hi'], parts: 0, row: 'running', turns: 0 });
     await store.commitTurn(turnEnd);
     expect(look()).toEqual({ turn: 'answered', entries: ['hi', 'hello'], parts: 1, row: 'answered', turns: 1 });
   });
