@@ -69,5 +69,5 @@ function toTable(verdicts: readonly Verdict[]): string {
   return ['', '| number | what is broken | outcome |', '|---|---|---|', ...rows, '', `${killed} of ${verdicts.length} killed`].join('\n');
 }
 
-if (values.list) for (const { mutant, number } of chosen) say(`${number}. ${mutant.name} (promise ${mutant.promise}; ${mutant.test})`);
+if (values.list) for (const { mutant, number } of chosen) say(`${number}. ${mutant.name} (promise ${mutant.promise}; ${mutant.test}: ${mutant.called})`);
 else process.exitCode = (await run()) ? 0 : 1;

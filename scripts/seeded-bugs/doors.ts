@@ -1,4 +1,4 @@
-/** Seeded bugs in what keeps people, models and plugins out: strangers, forged presses, secrets, private addresses (promise 7). */
+/** Seeded bugs in what keeps people and pages out: strangers, forged presses and posts, other hosts (promise 7). */
 import type { Mutant } from './mutant.ts';
 
 export const doors: Mutant[] = [
@@ -9,6 +9,7 @@ export const doors: Mutant[] = [
     find: 'if (rule.allow_all || everywhere.allow_all) return true;',
     replace: 'if (rule.allow_all || everywhere.allow_all || rule.allowed_users.length === 0) return true;',
     test: 'test/gateway/access.test.ts',
+    called: 'direct chats',
   },
   {
     name: 'whoever may pair is taken in at once',
@@ -17,6 +18,7 @@ export const doors: Mutant[] = [
     find: 'if (!verdict.allow) {',
     replace: 'if (!verdict.allow && !verdict.mayPair) {',
     test: 'test/gateway/pairing.test.ts',
+    called: 'a stranger gets a code, and is in once it is approved',
   },
   {
     name: 'a press on a button is not asked who it is from',
@@ -25,6 +27,7 @@ export const doors: Mutant[] = [
     find: 'if (!verdict.allow) {',
     replace: "if (!verdict.allow && message.kind !== 'button') {",
     test: 'test/gateway/turns.test.ts',
+    called: 'costs no row, no model call and no sign',
   },
   {
     name: 'a slash command is not asked who it is from',
@@ -33,6 +36,7 @@ export const doors: Mutant[] = [
     find: 'if (!verdict.allow) {',
     replace: "if (!verdict.allow && !message.text.startsWith('/')) {",
     test: 'test/gateway/turns.test.ts',
+    called: 'costs no row, no model call and no sign',
   },
   {
     name: 'a person keeps the chat after the pairing was revoked',
@@ -41,6 +45,7 @@ export const doors: Mutant[] = [
     find: '      paired.delete(toKey(platform, user));\n',
     replace: '',
     test: 'test/gateway/pairing.test.ts',
+    called: 'who is taken out is out at once',
   },
   {
     name: 'a press without the id of a question answers the one that is open',
@@ -49,6 +54,7 @@ export const doors: Mutant[] = [
     find: 'const question = pending.get(id);\n',
     replace: 'const question = pending.get(id) ?? [...pending.values()].find((each) => each.lane === lane);\n',
     test: 'test/gateway/questions.test.ts',
+    called: 'that is forged, of another question, or of before a restart leads nowhere',
   },
   {
     name: 'anybody of the chat may press the button of a question',
@@ -57,6 +63,7 @@ export const doors: Mutant[] = [
     find: "      if (question.senderId !== senderId) return 'not_yours';\n",
     replace: '',
     test: 'test/gateway/questions.test.ts',
+    called: 'of somebody else is refused',
   },
   {
     name: 'consent that nobody gave in time counts as given',
@@ -65,110 +72,7 @@ export const doors: Mutant[] = [
     find: "    if (scope === 'timeout') return { allow: false, message: 'Not run: nobody answered the question for consent in time.' };\n",
     replace: '',
     test: 'test/gateway/questions.test.ts',
-  },
-  {
-    name: 'a check for consent that throws counts as no danger',
-    promise: 7,
-    file: 'src/agent/tool-call.ts',
-    find: "return 'The check whether this call needs consent failed, so it was not run.';",
-    replace: 'return null;',
-    test: 'test/agent/tool-call.test.ts',
-  },
-  {
-    name: 'a tool of another platform is only hidden from the list',
-    promise: 7,
-    file: 'src/agent/tool-call.ts',
-    find: 'const refusal = input.tools.refusal(call.name);',
-    replace: 'const refusal: string | null = null;',
-    test: 'test/gateway/reports.test.ts',
-  },
-  {
-    name: 'a plugin calls every tool, wherever its turn is',
-    promise: 7,
-    file: 'src/main/core.ts',
-    find: '    if (tool && currentPlace()?.platform && !agent.platformTools(platform).names.includes(name)) return refusal(platform, name);\n',
-    replace: '',
-    test: 'test/gateway/plugin-tools.test.ts',
-  },
-  {
-    name: 'a plugin calls tools that a person would have to consent to',
-    promise: 7,
-    file: 'src/main/core.ts',
-    find: '    if (reason) return JSON.stringify({ error: `Not run: ${reason}, and a plugin cannot consent to it.` });\n',
-    replace: '',
-    test: 'test/gateway/plugin-tools.test.ts',
-  },
-  {
-    name: 'a tool is looked up in a plain object',
-    promise: 7,
-    file: 'src/tools/registry.ts',
-    find: 'const entry = entries.get(name);',
-    replace: 'const entry = Object.fromEntries(entries)[name];',
-    test: 'test/tools/dispatch.test.ts',
-  },
-  {
-    name: 'secrets in the result of a tool reach the model',
-    promise: 7,
-    file: 'src/agent/tool-call.ts',
-    find: '  text = input.redact(text);\n',
-    replace: '',
-    test: 'test/agent/tool-call.test.ts',
-  },
-  {
-    name: 'file tools may open the database',
-    promise: 7,
-    file: 'src/tools/secret-files.ts',
-    find: 'const homeSecret = /^(state\\.db|lock\\.db|',
-    replace: 'const homeSecret = /^(lock\\.db|',
-    test: 'test/store/one-door.test.ts',
-  },
-  {
-    name: 'a file of the home is known by its name alone',
-    promise: 7,
-    file: 'src/tools/secret-files.ts',
-    find: '    if (stats && identities.has(toIdentity(stats))) return true;\n',
-    replace: '',
-    test: 'test/tools/files.test.ts',
-  },
-  {
-    name: 'a command waits until every child has let go of its output',
-    promise: 4,
-    file: 'src/tools/shell.ts',
-    find: "child.once('exit', (code, signal) => {",
-    replace: "child.once('close', (code, signal) => {",
-    test: 'test/tools/terminal.test.ts',
-  },
-  {
-    name: 'commands inherit the whole environment',
-    promise: 7,
-    file: 'src/tools/shell.ts',
-    find: 'return { ...Object.fromEntries(allowed), GIT_TERMINAL_PROMPT:',
-    replace: 'return { ...(env as Record<string, string>), ...Object.fromEntries(allowed), GIT_TERMINAL_PROMPT:',
-    test: 'test/tools/terminal.test.ts',
-  },
-  {
-    name: 'a page is fetched from whatever address its name has by then',
-    promise: 7,
-    file: 'src/tools/fetch-public.ts',
-    find: 'connect: { lookup: pinned(destination), timeout: mostMs }',
-    replace: 'connect: { timeout: mostMs }',
-    test: 'test/tools/ssrf.test.ts',
-  },
-  {
-    name: 'one public address makes all addresses of a name public',
-    promise: 7,
-    file: 'src/tools/ssrf.ts',
-    find: 'if (!parsed.every((address) => isPublic(address) || isOpened(address)))',
-    replace: 'if (!parsed.some((address) => isPublic(address) || isOpened(address)))',
-    test: 'test/tools/ssrf.test.ts',
-  },
-  {
-    name: 'a v4 address inside a v6 one is not looked at',
-    promise: 7,
-    file: 'src/tools/ssrf.ts',
-    find: "if (inner) return inner.range() === 'unicast';",
-    replace: 'if (inner) return true;',
-    test: 'test/tools/ssrf.test.ts',
+    called: 'no answer in time, a stop, nobody to ask, or the mode deny',
   },
   {
     name: 'a request that asks for an upgrade may come from any host',
@@ -177,6 +81,7 @@ export const doors: Mutant[] = [
     find: 'if (!isAllowedHost(host, deps.host, deps.allowedHosts))',
     replace: 'if (request.headers.upgrade === undefined && !isAllowedHost(host, deps.host, deps.allowedHosts))',
     test: 'test/adapters/http/guard.test.ts',
+    called: 'a request that asks for an upgrade passes the same doors',
   },
   {
     name: 'routes without a key answer to any host',
@@ -185,6 +90,7 @@ export const doors: Mutant[] = [
     find: 'if (!isAllowedHost(host, deps.host, deps.allowedHosts))',
     replace: "if (auth !== 'open' && !isAllowedHost(host, deps.host, deps.allowedHosts))",
     test: 'test/adapters/http/guard.test.ts',
+    called: 'the table of Host and Origin',
   },
   {
     name: 'the cookie is good for pages of other origins',
@@ -193,6 +99,7 @@ export const doors: Mutant[] = [
     find: "return own ? { caller: 'cookie' } : {",
     replace: "return own || secret ? { caller: 'cookie' } : {",
     test: 'test/adapters/http/guard.test.ts',
+    called: 'the cookie is good for our own page and no other',
   },
   {
     name: 'Telegram: a webhook without a secret takes everything',
@@ -201,6 +108,7 @@ export const doors: Mutant[] = [
     find: "if (!isEqual(headers['x-telegram-bot-api-secret-token'] ?? '', secret)) return { status: 401 };",
     replace: "if (!isEqual(headers['x-telegram-bot-api-secret-token'] ?? secret, secret)) return { status: 401 };",
     test: 'test/adapters/telegram/webhook.test.ts',
+    called: 'a call without the right secret is turned away before it is read',
   },
   {
     name: 'Slack: without a signing secret the route is there all the same',
@@ -209,6 +117,7 @@ export const doors: Mutant[] = [
     find: "if (mode === 'http' && secret === '')",
     replace: "if (mode === 'http' && secret === undefined)",
     test: 'test/adapters/slack/webhook.test.ts',
+    called: 'is not there without a signing secret',
   },
   {
     name: 'Slack: a signed post is good for ever',
@@ -217,6 +126,7 @@ export const doors: Mutant[] = [
     find: '|| Math.abs(now / 1000 - Number(stamp)) > windowSeconds',
     replace: '|| Number(stamp) - now / 1000 > windowSeconds',
     test: 'test/adapters/slack/webhook.test.ts',
+    called: 'the signature',
   },
   {
     name: 'Discord: an edit may mention everybody',
@@ -225,6 +135,7 @@ export const doors: Mutant[] = [
     find: '{ body: { components: [], ...toContent(part) }, signal }',
     replace: '{ body: { components: [], ...toContent(part), allowed_mentions: undefined }, signal }',
     test: 'test/adapters/discord/outbound.test.ts',
+    called: 'pings nobody and unfolds no link',
   },
   {
     name: 'Slack: an edit may mention the channel',
@@ -233,31 +144,7 @@ export const doors: Mutant[] = [
     find: 'ts: messageId, ...asWritten, text:',
     replace: 'ts: messageId, text:',
     test: 'test/adapters/slack/outbound.test.ts',
-  },
-  {
-    name: 'a hook has no time limit',
-    promise: 7,
-    file: 'src/plugins/hooks.ts',
-    find: "const limitMs = hookTable[entry.hook].limit === 'pre' ? limits.preMs : limits.postMs;",
-    replace: 'const limitMs = 2 ** 31 - 1;',
-    test: 'test/plugins/hooks.test.ts',
-    called: 'three time-outs in a row switch it off',
-  },
-  {
-    name: 'a guard of a plugin that fails lets the call run',
-    promise: 7,
-    file: 'src/plugins/hooks.ts',
-    find: 'return entry.failClosed ? {',
-    replace: 'return entry.failClosed && what === \'\' ? {',
-    test: 'test/plugins/hooks.test.ts',
-  },
-  {
-    name: 'a plugin that breaks while it loads takes the others along',
-    promise: 7,
-    file: 'src/plugins/host.ts',
-    find: "      return { ...outcome, state: 'failed', reason: toMessage(thrown) };",
-    replace: '      throw thrown;',
-    test: 'test/plugins/host.test.ts',
+    called: 'takes no effect in a send, an edit',
   },
   {
     name: 'an adapter that cannot start is not tried again',
@@ -266,5 +153,6 @@ export const doors: Mutant[] = [
     find: "        report(platform, { state: 'degraded', reason: toMessage(thrown) });\n",
     replace: "        return report(platform, { state: 'degraded', reason: toMessage(thrown) });\n",
     test: 'test/gateway/supervise.test.ts',
+    called: 'is tried again with growing pauses until it is there',
   },
 ];

@@ -9,6 +9,7 @@ export const intake: Mutant[] = [
     find: '      await handOver(updates);\n      offset = toNextOffset(updates) ?? offset;',
     replace: '      offset = toNextOffset(updates) ?? offset;\n      await handOver(updates);',
     test: 'test/adapters/telegram/poll.test.ts',
+    called: 'one that is not kept holds the confirmation of all',
   },
   {
     name: 'Telegram: an update that could not be kept is logged and passed over',
@@ -17,6 +18,7 @@ export const intake: Mutant[] = [
     find: 'if (failed) throw failed.reason;',
     replace: "if (failed) log.warn('an update failed', { reason: toReason(failed.reason) });",
     test: 'test/adapters/telegram/poll.test.ts',
+    called: 'one that is not kept holds the confirmation of all',
   },
   {
     name: 'Telegram: the webhook answers 200 while the store is down',
@@ -25,6 +27,7 @@ export const intake: Mutant[] = [
     find: "return { status: 503, headers: { 'retry-after': '5' } };",
     replace: 'return { status: 200 };',
     test: 'test/adapters/telegram/webhook.test.ts',
+    called: 'answers 503 while the store is down, so Telegram posts again until it is kept',
   },
   {
     name: 'Telegram: updates with an id below the highest one are taken for old',
@@ -33,6 +36,7 @@ export const intake: Mutant[] = [
     find: 'await handOver(updates);',
     replace: 'await handOver(updates.filter(({ update_id: id }) => offset === undefined || id >= offset));',
     test: 'test/adapters/telegram/poll.test.ts',
+    called: 'ids that fall after a quiet week are received once each',
   },
   {
     name: 'Telegram: the events of two bots share their keys',
@@ -41,6 +45,7 @@ export const intake: Mutant[] = [
     find: "platform: 'telegram', account: String(me.id),",
     replace: "platform: 'telegram', account: 'bot',",
     test: 'test/adapters/telegram/inbound.test.ts',
+    called: 'recorded updates',
   },
   {
     name: 'Slack: an envelope is acknowledged before it is kept',
@@ -49,6 +54,7 @@ export const intake: Mutant[] = [
     find: 'const work = handle(type, payload)',
     replace: 'socket?.ack(id);\n    const work = handle(type, payload)',
     test: 'test/adapters/slack/socket.test.ts',
+    called: 'happens only after the commit',
   },
   {
     name: 'Slack: an envelope that is sent again is taken for a duplicate',
@@ -57,6 +63,7 @@ export const intake: Mutant[] = [
     find: 'if (envelope.retry_attempt) log.debug(',
     replace: 'if (envelope.retry_attempt) return void socket?.ack(id);\n    if (envelope.retry_attempt) log.debug(',
     test: 'test/adapters/slack/socket.test.ts',
+    called: 'an event that comes only as a retry is taken',
   },
   {
     name: 'Slack: a post with a retry number is answered and dropped',
@@ -65,6 +72,7 @@ export const intake: Mutant[] = [
     find: 'const post = readPost(request);',
     replace: "if (request.headers['x-slack-retry-num'] !== undefined) return { status: 200 };\n      const post = readPost(request);",
     test: 'test/adapters/slack/webhook.test.ts',
+    called: '200 only after the commit; while the store is down 503, and Slack posts again',
   },
   {
     name: 'Slack: a post is answered before it is kept',
@@ -73,6 +81,7 @@ export const intake: Mutant[] = [
     find: 'await handle(post.type, post.payload);',
     replace: 'void handle(post.type, post.payload).catch(() => undefined);',
     test: 'test/adapters/slack/webhook.test.ts',
+    called: '200 only after the commit; while the store is down 503, and Slack posts again',
   },
   {
     name: 'Slack: the key of an event holds the moment of its delivery',
@@ -81,6 +90,7 @@ export const intake: Mutant[] = [
     find: 'key: `message:${place.channel}:${message.ts}`,',
     replace: 'key: `message:${place.channel}:${message.ts}:${known.now}`,',
     test: 'test/adapters/slack/socket.test.ts',
+    called: 'the same one four times has one key',
   },
   {
     name: 'Discord: channels are not caught up with after a fresh session',
@@ -89,6 +99,7 @@ export const intake: Mutant[] = [
     find: "if (kind === 'dm' || (kind === 'talk' && guild !== undefined)) queueCatchUp(channel);",
     replace: "if (kind === 'dm' && guild !== undefined) queueCatchUp(channel);",
     test: 'test/adapters/discord/catch-up.test.ts',
+    called: 'are caught up with, once and in order',
   },
   {
     name: 'Discord: the newest id of a channel is written before its message is kept',
@@ -97,6 +108,7 @@ export const intake: Mutant[] = [
     find: 'const receipt = placed ? await keep(placed) : null;',
     replace: "if (message) await note(message, placed, { status: 'accepted', id: 0 });\n      const receipt = placed ? await keep(placed) : null;",
     test: 'test/adapters/discord/catch-up.test.ts',
+    called: 'one that was never kept comes again after the restart, under the same key',
   },
   {
     name: 'HTTP: a request with a known Idempotency-Key is another event',
@@ -105,6 +117,7 @@ export const intake: Mutant[] = [
     find: 'key: idempotencyKey === undefined ? `req-${identity}` : `key-${identity}`,',
     replace: 'key: idempotencyKey === undefined ? `req-${identity}` : `key-${identity}-${randomBytes(4).toString(\'hex\')}`,',
     test: 'test/adapters/http/completions.test.ts',
+    called: 'one Idempotency-Key, one turn',
   },
   {
     name: 'a write resolves before its transaction is committed',
@@ -113,6 +126,7 @@ export const intake: Mutant[] = [
     find: 'for (const item of batch) settled.push(attempt(item));',
     replace: 'for (const item of batch) attempt(item)();',
     test: 'test/store/writer.test.ts',
+    called: 'a commit that fails rejects the whole batch with STORE_UNAVAILABLE',
   },
   {
     name: 'the database runs with synchronous=NORMAL',
@@ -122,6 +136,7 @@ export const intake: Mutant[] = [
     replace: '',
     also: [{ file: 'src/store/database.ts', find: "    if (sql.pragma('synchronous', { simple: true }) !== 2) throw new Error('synchronous=FULL did not take effect');\n", replace: '' }],
     test: 'test/store/database.test.ts',
+    called: 'commits survive a power cut',
   },
   {
     name: 'a second daemon may take the home',
@@ -130,6 +145,7 @@ export const intake: Mutant[] = [
     find: "lock.exec('BEGIN EXCLUSIVE');",
     replace: "lock.exec('BEGIN');",
     test: 'test/store/lock.test.ts',
+    called: 'a second one is refused with the holder named',
   },
   {
     name: 'a duplicate is looked for by its key alone, whoever the bot is',
@@ -138,6 +154,7 @@ export const intake: Mutant[] = [
     find: "sql.prepare('SELECT id FROM inbox WHERE platform = ? AND account = ? AND event_key = ?')",
     replace: "sql.prepare('SELECT id FROM inbox WHERE platform = ? AND ? IS NOT NULL AND event_key = ?')",
     test: 'test/store/inbox.test.ts',
+    called: 'the same id for another bot, are new events',
   },
   {
     name: 'keys of events are forgotten within the day in which platforms redeliver',
@@ -146,5 +163,6 @@ export const intake: Mutant[] = [
     find: 'const keepMs = 48 * 3600_000;',
     replace: 'const keepMs = 3600_000;',
     test: 'test/main/keep-house.test.ts',
+    called: 'an event that is delivered again a day later is still known',
   },
 ];

@@ -3,6 +3,7 @@ import { doors } from './doors.ts';
 import { intake } from './intake.ts';
 import type { Mutant } from './mutant.ts';
 import { replies } from './replies.ts';
+import { tools } from './tools.ts';
 import { turns } from './turns.ts';
 
-export const mutants: readonly Mutant[] = [...intake, ...turns, ...replies, ...doors];
+export const mutants: readonly Mutant[] = [...intake, ...turns, ...replies, ...doors, ...tools];

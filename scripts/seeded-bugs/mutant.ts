@@ -16,6 +16,6 @@ export interface Mutant extends Edit {
   also?: Edit[];
   /** The test file that must go red. */
   test: string;
-  /** Only its tests whose names hold this are run. */
-  called?: string;
+  /** Which of its tests: a part of their names. */
+  called: string;
 }

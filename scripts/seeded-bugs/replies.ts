@@ -9,6 +9,7 @@ export const replies: Mutant[] = [
     find: '        attempt.run({ now, id: raw.id });\n',
     replace: '',
     test: 'test/store/outbox.test.ts',
+    called: 'a part in flight at a death waits again and is marked as maybe sent',
   },
   {
     name: 'parts that a former process left wait until their chat gets another one',
@@ -17,6 +18,7 @@ export const replies: Mutant[] = [
     find: '        loopOf(platform).wake(chat);\n',
     replace: '',
     test: 'test/gateway/delivery.test.ts',
+    called: 'that was met before a restart is kept after it',
   },
   {
     name: 'a part may be added twice',
@@ -26,6 +28,7 @@ export const replies: Mutant[] = [
     replace: '     `,',
     also: [{ file: 'src/store/migrations/001-initial.ts', find: '  done_at INTEGER,\n  UNIQUE (origin, origin_id, part)\n', replace: '  done_at INTEGER\n' }],
     test: 'test/store/outbox.test.ts',
+    called: 'a part is one row for ever',
   },
   {
     name: 'the answer and its parts are written in two transactions',
@@ -34,6 +37,7 @@ export const replies: Mutant[] = [
     find: "for (const part of end.parts) insertPart(part, 'waiting', now);",
     replace: "if (end.parts.length > 0) void write(() => end.parts.forEach((part) => insertPart(part, 'waiting', now)));",
     test: 'test/store/transcript.test.ts',
+    called: 'answer, parts, inbox rows and counts are one transaction',
   },
   {
     name: 'the retry of one part sends the whole reply again',
@@ -42,6 +46,7 @@ export const replies: Mutant[] = [
     find: 'coalesce(@messageId, message_id)) WHERE id = @id`,',
     replace: 'coalesce(@messageId, message_id)) WHERE origin_id = (SELECT origin_id FROM outbox WHERE id = @id)`,',
     test: 'test/gateway/delivery.test.ts',
+    called: 'whose second one fails again and again',
   },
   {
     name: 'a later part of a reply overtakes one that waits',
@@ -50,6 +55,7 @@ export const replies: Mutant[] = [
     find: "state IN ('waiting', 'attempting') ORDER BY id LIMIT 1\");",
     replace: "state IN ('waiting', 'attempting') ORDER BY next_try_at, id LIMIT 1\");",
     test: 'test/gateway/delivery.test.ts',
+    called: 'a part that waits holds back the later ones of its chat',
   },
   {
     name: 'a rate limit is waited for two seconds, whatever the platform says',
@@ -58,6 +64,7 @@ export const replies: Mutant[] = [
     find: 'const until = now() + Math.ceil(retryAfterMs * 1.1) + 250;',
     replace: 'const until = now() + Math.min(retryAfterMs, 2000);',
     test: 'test/gateway/delivery.test.ts',
+    called: 'not one call before its end, then the text, once',
   },
   {
     name: 'Telegram: the retry_after of a refused send is not read',
@@ -66,6 +73,7 @@ export const replies: Mutant[] = [
     find: 'retryAfterMs: toRetryAfterMs(error), scope:',
     replace: 'retryAfterMs: 2000, scope:',
     test: 'test/adapters/telegram/api.test.ts',
+    called: 'a 429 says how long, in its parameters or its words',
   },
   {
     name: 'typing goes into a chat that is limited',
@@ -74,6 +82,7 @@ export const replies: Mutant[] = [
     find: 'if (!gates.isShut(address)) void',
     replace: 'void',
     test: 'test/gateway/live-reply.test.ts',
+    called: 'no preview, no typing and no final is called early',
   },
   {
     name: 'a final text that cannot be edited in goes out as a new message',
@@ -82,6 +91,7 @@ export const replies: Mutant[] = [
     find: '  if (messageId && adapter.edit) return adapter.edit(messageId, part, signal);',
     replace: "  const edited = messageId && adapter.edit ? await adapter.edit(messageId, part, signal) : null;\n  if (edited?.status === 'sent') return edited;",
     test: 'test/gateway/delivery.test.ts',
+    called: 'is tried again as an edit, never as a second message',
   },
   {
     name: 'a preview that cannot be edited goes out as a new message',
@@ -91,6 +101,7 @@ export const replies: Mutant[] = [
     replace:
       "const edited = row.messageId && adapter.edit ? await adapter.edit(row.messageId, outbound, signal) : null;\n    const outcome = edited?.status === 'sent' ? edited : await adapter.send?.(outbound, signal);",
     test: 'test/gateway/live-reply.test.ts',
+    called: 'and no new message takes a failed edit',
   },
   {
     name: 'a preview that a dead process showed is forgotten, and the answer goes out as a second message',
@@ -99,6 +110,7 @@ export const replies: Mutant[] = [
     find: "let row: PartRow | null = existing.findLast(({ state }) => state === 'preview') ?? null;",
     replace: 'let row: PartRow | null = null;',
     test: 'test/gateway/live-reply.test.ts',
+    called: 'the same message is finished, not a second one',
   },
   {
     name: 'each attempt of a part has another idempotency key',
@@ -107,6 +119,7 @@ export const replies: Mutant[] = [
     find: 'idempotencyKey: `hg${part.id}` };',
     replace: 'idempotencyKey: `hg${part.id}.${part.attempts}` };',
     test: 'test/gateway/delivery.test.ts',
+    called: 'a lost answer is simply asked for again under the same key',
   },
   {
     name: 'Discord: the nonce changes when a send is repeated',
@@ -115,6 +128,7 @@ export const replies: Mutant[] = [
     find: 'const nonce = `${salt}-${key}${isRenewed ?',
     replace: 'const nonce = `${salt}-${key}-${performance.now()}${isRenewed ?',
     test: 'test/adapters/discord/outbound.test.ts',
+    called: 'makes a repeated send give the first message',
   },
   {
     name: 'a part whose answer was lost is sent again and again',
@@ -123,6 +137,7 @@ export const replies: Mutant[] = [
     find: "      if (part.maybeSent === 'lost') return { state: 'unknown', error: outcome.error };\n",
     replace: '',
     test: 'test/gateway/settlement.test.ts',
+    called: 'a second time nobody knows',
   },
   {
     name: 'what came of a call is forgotten when the store cannot be written for a moment',
@@ -131,6 +146,7 @@ export const replies: Mutant[] = [
     find: "if (!(thrown instanceof HermesError) || thrown.code !== 'STORE_UNAVAILABLE' || closing.signal.aborted) throw thrown;",
     replace: 'if (thrown) throw thrown;',
     test: 'test/gateway/delivery.test.ts',
+    called: 'what came of a call is written down when it can be',
   },
   {
     name: 'a platform that is down for half a minute loses the reply',
@@ -139,6 +155,7 @@ export const replies: Mutant[] = [
     find: 'if (part.attempts > quickTries && age >= giveUpMs)',
     replace: 'if (part.attempts > quickTries)',
     test: 'test/gateway/settlement.test.ts',
+    called: 'it is given up after enough tries and an hour, not by either alone',
   },
   {
     name: 'a part is tried for ever',
@@ -147,6 +164,7 @@ export const replies: Mutant[] = [
     find: "    if (part.attempts > quickTries && age >= giveUpMs) return { state: 'dead', error };\n",
     replace: '',
     test: 'test/gateway/settlement.test.ts',
+    called: 'it is given up after enough tries and an hour, not by either alone',
   },
   {
     name: 'a part that is given up is not said aloud',
@@ -155,6 +173,7 @@ export const replies: Mutant[] = [
     find: "    if (settlement.state !== 'sent') options.onTrouble(part, settlement.state, settlement.error);\n",
     replace: '',
     test: 'test/gateway/delivery.test.ts',
+    called: 'then it is said aloud',
   },
   {
     name: 'a fault inside ends the message without a word to its sender',
@@ -163,6 +182,7 @@ export const replies: Mutant[] = [
     find: "const parts = toParts(rows, rows[0].message, text, 'plain');",
     replace: 'const parts: NewPart[] = [];',
     test: 'test/gateway/turns.test.ts',
+    called: 'a fault inside ends the message as failed and told',
   },
   {
     name: 'a message over the limit of the queue is declined without a word',
@@ -171,6 +191,7 @@ export const replies: Mutant[] = [
     find: 'tellFull: (row) => (observer ? [] : [toFullNotice(row, message)]),',
     replace: 'tellFull: () => [],',
     test: 'test/gateway/busy.test.ts',
+    called: 'twenty are answered, five are told at once',
   },
   {
     name: 'a quarantined message is not told to its chat',
@@ -179,6 +200,7 @@ export const replies: Mutant[] = [
     find: "        ...(toParts(address, text, { kind: 'notice', id: `poison:${row.id}`, sessionId: null, turnId: row.turnId }) ?? []),\n",
     replace: '',
     test: 'test/gateway/turns.test.ts',
+    called: 'is ended, told to its chat and the operator',
   },
   {
     name: 'Telegram: the length of a message is counted in code points',
@@ -187,6 +209,7 @@ export const replies: Mutant[] = [
     find: "at = code === 38 ? rendered.indexOf(';', at) + 1 : at + 1;",
     replace: "at = code === 38 ? rendered.indexOf(';', at) + 1 : at + (code >= 0xd800 && code < 0xdc00 ? 2 : 1);",
     test: 'test/lib/markdown/telegram.test.ts',
+    called: 'is sound for',
   },
   {
     name: 'a text of invisible characters is sent as a message',
@@ -195,5 +218,6 @@ export const replies: Mutant[] = [
     find: 'return !visible.test(text);',
     replace: "return text.trim() === '';",
     test: 'test/lib/visible-text.test.ts',
+    called: 'a text in which there is nothing to see',
   },
 ];

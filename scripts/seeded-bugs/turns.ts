@@ -9,6 +9,7 @@ export const turns: Mutant[] = [
     find: '      active.add(key);\n      void run(key);',
     replace: '      void Promise.resolve().then(() => (active.add(key), run(key)));',
     test: 'test/gateway/lanes.test.ts',
+    called: 'steps of a key never overlap',
   },
   {
     name: 'a wake of a key that runs begins a second loop of it',
@@ -17,6 +18,7 @@ export const turns: Mutant[] = [
     find: '      if (active.has(key)) continue;\n',
     replace: '',
     test: 'test/gateway/lanes.test.ts',
+    called: 'steps of a key never overlap',
   },
   {
     name: 'a row is claimed while another one of its lane runs',
@@ -25,6 +27,7 @@ export const turns: Mutant[] = [
     find: '        if (isRunning.get(lane, process) !== undefined) return { rows: null, at: null };\n',
     replace: '',
     test: 'test/store/inbox.test.ts',
+    called: 'rows of a lane are claimed one at a time, in order',
   },
   {
     name: 'the newest waiting row of a lane is claimed first',
@@ -33,6 +36,7 @@ export const turns: Mutant[] = [
     find: 'ORDER BY id LIMIT 1`);',
     replace: 'ORDER BY id DESC LIMIT 1`);',
     test: 'test/store/inbox.test.ts',
+    called: 'rows of a lane are claimed one at a time, in order',
   },
   {
     name: 'lanes run while the rows of a former process are still being recovered',
@@ -41,6 +45,7 @@ export const turns: Mutant[] = [
     find: '      await store.outbox.recover();',
     replace: '      lanes.open();\n      await store.outbox.recover();',
     test: 'test/gateway/turns.test.ts',
+    called: 'what comes in while the house still opens',
   },
   {
     name: 'what a former process left waits until its chat writes again',
@@ -49,7 +54,7 @@ export const turns: Mutant[] = [
     find: '      for (const lane of left) lanes.wake(lane);\n',
     replace: '',
     test: 'test/gateway/turns.test.ts',
-    called: 'what a former process left',
+    called: 'a turn goes on: the call that was running is marked as unknown',
   },
   {
     name: 'a terminal that starts takes back the rows that the daemon runs',
@@ -58,6 +63,7 @@ export const turns: Mutant[] = [
     find: "AND state = 'running' AND process = ? ORDER BY id`);",
     replace: "AND state = 'running' AND ? IS NOT NULL ORDER BY id`);",
     test: 'test/store/inbox.test.ts',
+    called: 'rows of another process are left alone',
   },
   {
     name: 'a call that was running when the process died is simply run again',
@@ -66,6 +72,7 @@ export const turns: Mutant[] = [
     find: "  if (before && !tool?.idempotent) return finishCall(call, call.args, tool, { text: interruptedResult, status: 'error' }, 0, around);\n",
     replace: '',
     test: 'test/agent/resume.test.ts',
+    called: 'keeps results, marks what was running',
   },
   {
     name: 'a call is written down only when it has ended',
@@ -74,6 +81,7 @@ export const turns: Mutant[] = [
     find: "  if (!before) await input.journal.toolStarted({ role: 'tool', turnId: input.turnId, toolCallId: call.id, name: call.name, text: null });\n",
     replace: '',
     test: 'test/agent/turn.test.ts',
+    called: 'runs a tool and answers from its result',
   },
   {
     name: 'the step is written down behind its calls',
@@ -82,6 +90,7 @@ export const turns: Mutant[] = [
     find: '  await input.journal.step(step);\n  const { entries, allInvalid } = await runCalls(step.toolCalls, new Map(), turn);',
     replace: '  const { entries, allInvalid } = await runCalls(step.toolCalls, new Map(), turn);\n  await input.journal.step(step);',
     test: 'test/agent/turn.test.ts',
+    called: 'runs a tool and answers from its result',
   },
   {
     name: 'a turn that goes on asks pre_llm_call again',
@@ -90,6 +99,7 @@ export const turns: Mutant[] = [
     find: '    if (!input.resume) {\n      turn.context = await gatherContext(turn);\n',
     replace: '    turn.context = await gatherContext(turn);\n    if (!input.resume) {\n',
     test: 'test/agent/resume.test.ts',
+    called: 'keeps results, marks what was running',
   },
   {
     name: 'on_session_start fires again when the first turn goes on after a death',
@@ -98,6 +108,7 @@ export const turns: Mutant[] = [
     find: 'if (frame.context === null && session.turns === 0 &&',
     replace: 'if (session.turns === 0 &&',
     test: 'test/gateway/turns.test.ts',
+    called: 'the one that had not begun runs, no hook is asked again',
   },
   {
     name: 'on_session_start fires again after a restart',
@@ -106,7 +117,7 @@ export const turns: Mutant[] = [
     find: 'if (frame.context === null && session.turns === 0 &&',
     replace: 'if (frame.context === null &&',
     test: 'test/hooks.test.ts',
-    called: 'session hooks do not fire again',
+    called: 'session hooks do not fire again after a restart',
   },
   {
     name: 'a message that kills the process is tried for ever',
@@ -115,6 +126,7 @@ export const turns: Mutant[] = [
     find: 'if (raw.alone === 0 || (raw.deaths + 1 < mostDeaths && isAskingModel(raw))) blame.run(raw.id);',
     replace: 'if (raw.deaths >= 0) blame.run(raw.id);',
     test: 'test/store/inbox.test.ts',
+    called: 'a death while it ran alone makes it poison',
   },
   {
     name: 'an orderly stop counts as a death of the message',
@@ -123,6 +135,7 @@ export const turns: Mutant[] = [
     find: "\"UPDATE inbox SET state = 'waiting', alone = 0 WHERE id = ? AND state = 'running'\"",
     replace: "\"UPDATE inbox SET state = 'waiting', deaths = deaths + 1, alone = 0 WHERE id = ? AND state = 'running'\"",
     test: 'test/store/inbox.test.ts',
+    called: 'what was given back in an orderly way does not',
   },
   {
     name: 'a stream without a finish_reason counts as a whole answer',
@@ -131,6 +144,7 @@ export const turns: Mutant[] = [
     find: "    throw new FaultError({ failure: 'cut', detail: 'the stream ended without a finish_reason', status: 200, tries: 2, fallback: true });\n",
     replace: '',
     test: 'test/model/cut-streams.test.ts',
+    called: 'without an error of the connection is cut all the same',
   },
   {
     name: 'arguments that are no JSON become {}',
@@ -139,6 +153,7 @@ export const turns: Mutant[] = [
     find: 'return refuse(`the arguments are not valid JSON (${(thrown as SyntaxError).message}); send one JSON object`);',
     replace: 'return thrown instanceof SyntaxError ? { args: {} } : refuse(String(thrown));',
     test: 'test/model/parse-arguments.test.ts',
+    called: 'gives no arguments, and says why',
   },
   {
     name: 'arguments that are no object are kept as they are',
@@ -147,6 +162,7 @@ export const turns: Mutant[] = [
     find: "  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('the arguments are not a JSON object; send one JSON object');\n",
     replace: '',
     test: 'test/model/parse-arguments.test.ts',
+    called: 'gives no arguments, and says why',
   },
   {
     name: 'the history is cut row by row',
@@ -155,6 +171,7 @@ export const turns: Mutant[] = [
     find: 'if (turn_id !== turn && chars > maxChars) break;',
     replace: 'if (chars > maxChars) break;',
     test: 'test/store/transcript.test.ts',
+    called: 'the newest whole turns come back, oldest first; a turn is never cut',
   },
   {
     name: 'a compaction parts calls from their results',
@@ -163,6 +180,7 @@ export const turns: Mutant[] = [
     find: 'const turns = groupTurns(repairHistory(history).entries);',
     replace: 'const turns = repairHistory(history).entries.map((entry) => [entry]);',
     test: 'test/agent/compact.test.ts',
+    called: 'is valid and within its size for any history and budget',
   },
   {
     name: 'the agent takes an answer for visible that holds only invisible characters',
@@ -171,5 +189,6 @@ export const turns: Mutant[] = [
     find: 'return ink.test(text);',
     replace: "return text.trim() !== '';",
     test: 'test/agent/turn.test.ts',
+    called: 'asks once more when the answer is invisible',
   },
 ];
