@@ -17,8 +17,8 @@ export const doors: Mutant[] = [
     file: 'src/gateway/gateway.ts',
     find: 'if (!verdict.allow) {',
     replace: 'if (!verdict.allow && !verdict.mayPair) {',
-    test: 'test/gateway/pairing.test.ts',
-    called: 'a stranger gets a code, and is in once it is approved',
+    test: 'test/gateway/turns.test.ts',
+    called: 'a stranger who may ask to be let in gets a code',
   },
   {
     name: 'a press on a button is not asked who it is from',

@@ -57,6 +57,18 @@ describe('one event, one turn', () => {
     expect(desk.core.store.inbox.look(2)).toBe(null);
     expect(desk.adapter.calls.some(({ chat }) => chat === 'mallory')).toBe(false);
   });
+
+  test('a stranger who may ask to be let in gets a code, and nothing else comes of it', async () => {
+    const desk = await openDesk({ settings: { unauthorized_dm: 'pair' } });
+    const mallory = desk.person('mallory');
+    expect(await mallory.says('let me in')).toEqual({ status: 'refused', reason: 'not_allowed' });
+    await mallory.shouldSee('hermes pairing approve');
+    await desk.person('ann').says('hello');
+    await desk.person('ann').shouldSee('answer to hello');
+    expect(desk.asked()).toEqual(['hello']);
+    expect(desk.core.store.inbox.look(2)).toBe(null);
+    expect(mallory.seen()).toHaveLength(1);
+  });
 });
 
 describe('albums and edits', () => {
