@@ -31,8 +31,8 @@ type End = { status: 'answered'; text: string } | ({ status: 'failed' | 'aborted
 /** A turn while it runs. */
 interface Turn extends Asking, CallSurroundings {
   turnEntries: Entry[];
-  /** Resolves once the turn is written down; nothing of it is written or promised before. */
-  begun: Promise<void>;
+  /** Resolves once the turn is written down; null until that was asked for. Whatever is written after it is committed with it or later. */
+  begun: Promise<void> | null;
   steps: number;
   /** Who answered last. */
   model: string;
@@ -50,14 +50,11 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
   try {
     if (!input.resume) {
       turn.context = await gatherContext(turn);
-      turn.begun = input.journal.begin(turn.user, turn.context);
-      turn.begun.catch(() => {});
       // What hooks did must not be done twice. Without them a death before the commit loses nothing: the model is asked meanwhile.
-      if (input.hooks.has('pre_llm_call')) await turn.begun;
+      await begin(turn, input.hooks.has('pre_llm_call'));
     }
     turn.images = await loadImages(input);
     end = await runSteps(turn, createAskModel(turn));
-    await turn.begun;
     if (end.status === 'answered') end = { status: 'answered', text: await finishAnswer(end.text, input) };
   } catch (thrown) {
     const code = thrown instanceof HermesError ? thrown.code : 'TURN_FAILED';
@@ -67,7 +64,16 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
   } finally {
     limit.clear();
   }
+  await begin(turn, false);
   return endTurn(turn, end);
+}
+
+/** Once for each turn. */
+async function begin(turn: Turn, isUrgent: boolean): Promise<void> {
+  if (turn.begun) return;
+  turn.begun = turn.input.journal.begin(turn.user, turn.context, isUrgent);
+  turn.begun.catch(() => {});
+  if (isUrgent) await turn.begun;
 }
 
 /** The caller's signal and the time limit as one signal. `clear` leaves no timer and no listener behind. */
@@ -98,7 +104,7 @@ function openTurn(input: TurnInput, signal: AbortSignal): Turn {
     guard: createLoopGuard(),
     history,
     turnEntries,
-    begun: Promise.resolve(),
+    begun: input.resume ? Promise.resolve() : null,
     context: input.resume?.context ?? '',
     images: [],
     usage,
@@ -146,7 +152,6 @@ async function runSteps(turn: Turn, askModel: AskModel): Promise<End> {
     assertHistory([turn.user, ...turnEntries], { open: true });
     const last = turn.steps >= input.limits.maxSteps;
     const reply = await askModel(last);
-    await turn.begun;
     if ('refused' in reply) return fail({ code: 'BUDGET_EXCEEDED', text: reply.refused });
     if (!reply.ok) return failReply(reply, turn);
     turn.steps++;
@@ -188,7 +193,8 @@ async function takeStep(reply: Extract<ModelReply, { ok: true }>, turn: Turn): P
   const text = isVisible(reply.text) ? reply.text.trim() : '';
   if (text) input.emit({ type: 'segment', text });
   const step: AssistantEntry = { role: 'assistant', turnId: input.turnId, text, toolCalls: toOwnCalls(reply.toolCalls, turnEntries) };
-  await input.journal.step(step);
+  // Both are asked for in one tick; no tool runs before both are there.
+  await Promise.all([turn.begun, input.journal.step(step)]);
   const { entries, allInvalid } = await runCalls(step.toolCalls, new Map(), turn);
   turnEntries.push(step, ...entries);
   return { allInvalid };

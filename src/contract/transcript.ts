@@ -42,8 +42,8 @@ export interface HistoryMessage {
 
 /** Where a running turn writes itself down. Each call resolves after its commit. */
 export interface Journal {
-  /** The user's entry and the context that pre_llm_call gave; called once, before the first step. */
-  begin(entry: UserEntry, context: string): Promise<void>;
+  /** The user's entry and the context that pre_llm_call gave; called once, before the first step. Not urgent: it may wait for what is written next. */
+  begin(entry: UserEntry, context: string, isUrgent: boolean): Promise<void>;
   /** An assistant step with tool calls, before any of them runs. */
   step(entry: AssistantEntry): Promise<void>;
   toolStarted(entry: ToolEntry): Promise<void>;

@@ -24,8 +24,8 @@ export function createTurnJournal({ store, turn, modelId, inboxIds, observers, m
   const { transcript, sessions } = store;
   const { sessionId } = turn;
   return {
-    async begin(entry, context) {
-      await transcript.beginTurn({ turnId: entry.turnId, sessionId, model: modelId, context, entry, inboxIds, now: now() });
+    async begin(entry, context, isUrgent) {
+      await transcript.beginTurn({ turnId: entry.turnId, sessionId, model: modelId, context, entry, inboxIds, isUrgent, now: now() });
       crash('turn_begun');
     },
     async step(entry) {

@@ -2,6 +2,7 @@
  * The end of a turn, in ONE transaction: the final assistant entry, the turn's state, the parts of the reply and the inbox rows.
  * Before it nothing of the answer is promised; after it everything is.
  */
+import { HermesError } from '../contract/errors.ts';
 import type { AssistantEntry, ToolEntry } from '../contract/transcript.ts';
 import type { Usage } from '../contract/model.ts';
 import type { StoreDatabase } from './database.ts';
@@ -51,7 +52,6 @@ export function createCommitTurn(db: StoreDatabase): CommitTurn {
   const { sql, write } = db;
   const index = createSearchIndex(db);
   const insertPart = createPartInsert(db);
-  const addTurn = sql.prepare("INSERT OR IGNORE INTO turns (id, session_id, state, model, started_at) VALUES (?, ?, 'running', ?, ?)");
   const endTurn = sql.prepare(
     `UPDATE turns SET state = @state, answer = @answer, code = @code, model = @model, steps = @steps, input_tokens = @input,
        output_tokens = @output, cached_tokens = @cached, ended_at = @now WHERE id = @turnId`,
@@ -74,8 +74,9 @@ export function createCommitTurn(db: StoreDatabase): CommitTurn {
     write(() => {
       const { turnId, sessionId, now, usage } = end;
       const tokens = { input: usage.input, output: usage.output, cached: usage.cached };
-      addTurn.run(turnId, sessionId, end.model, now);
-      endTurn.run({ turnId, state: end.state, answer: end.answer, code: end.code, model: end.model, steps: end.steps, now, ...tokens });
+      const { changes } = endTurn.run({ turnId, state: end.state, answer: end.answer, code: end.code, model: end.model, steps: end.steps, now, ...tokens });
+      // Its beginning may be part of this transaction, and may have failed alone.
+      if (changes === 0) throw new HermesError('STORE_UNAVAILABLE', `turn ${turnId} was not written down`);
       for (const { text, toolCallId, name } of end.lateResults ?? [])
         if (finishTool.run({ text, turnId, toolCallId }).changes === 0) addEntry.run(toRaw(sessionId, { role: 'tool', turnId, toolCallId, name, text }, now));
       if (end.entry) addEntry.run(toRaw(sessionId, end.entry, now));

@@ -113,9 +113,7 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
   const existing = sql.prepare('SELECT id FROM inbox WHERE platform = ? AND account = ? AND event_key = ?').pluck();
   const countWaiting = sql.prepare(`SELECT count(*) FROM ${openRows} AND lane = ? AND state = 'waiting'`).pluck();
   const amendRow = sql.prepare('UPDATE inbox SET message = ? WHERE id = ?');
-  const waitingMessages = sql.prepare(
-    "SELECT * FROM inbox WHERE platform = ? AND account = ? AND message_id = ? AND state = 'waiting' AND process = ?",
-  );
+  const waitingMessages = sql.prepare(`SELECT * FROM ${openRows} AND platform = ? AND account = ? AND message_id = ? AND state = 'waiting' AND process = ?`);
   const isRunning = sql.prepare(`SELECT 1 FROM ${openRows} AND lane = ? AND state = 'running' AND process = ?`).pluck();
   const candidates = sql.prepare(`SELECT * FROM ${openRows} AND lane = ? AND state = 'waiting' AND process = ? ORDER BY id LIMIT 100`);
   const oldest = sql.prepare(`SELECT * FROM ${openRows} AND lane = ? AND state = 'waiting' AND process = ? ORDER BY id LIMIT 1`);
@@ -129,7 +127,8 @@ export function createInbox(db: StoreDatabase, process: string): Inbox {
   const dead = sql.prepare(`SELECT * FROM ${openRows} AND state = 'running' AND process = ? ORDER BY id`);
   const openLanes = sql.prepare(`SELECT DISTINCT lane FROM ${openRows} AND state = 'waiting' AND process = ?`).pluck();
   const blame = sql.prepare("UPDATE inbox SET state = 'waiting', deaths = deaths + 1, alone = 0 WHERE id = ?");
-  const remove = sql.prepare('DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE finished_at < ? ORDER BY finished_at LIMIT 500)');
+  // Of the oldest rows alone, which no index has to find.
+  const remove = sql.prepare('DELETE FROM inbox WHERE id IN (SELECT id FROM (SELECT id, finished_at FROM inbox ORDER BY id LIMIT 500) WHERE finished_at < ?)');
 
   /** While the model is asked no tool and hardly a hook runs: the death was most likely somebody else's doing. */
   const isAskingModel = ({ turn_id }: Raw): boolean => {

@@ -29,6 +29,8 @@ export interface TurnBegin {
   entry: UserEntry;
   /** Inbox rows that this turn answers. */
   inboxIds: number[];
+  /** Default. Otherwise it goes along with what is written next, a few ms later at most. */
+  isUrgent?: boolean;
   now: number;
 }
 
@@ -88,7 +90,7 @@ type HistoryRow = [id: number, Raw['turn_id'], Raw['role'], Raw['text'], Raw['to
 const historyBatch = 100;
 
 export function createTranscript(db: StoreDatabase): Transcript {
-  const { sql, write } = db;
+  const { sql, write, writeAlong } = db;
   const insertTurn = sql.prepare(
     `INSERT INTO turns (id, session_id, state, context, model, started_at) VALUES (?, ?, 'running', ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET context = excluded.context, model = excluded.model`,
@@ -99,7 +101,7 @@ export function createTranscript(db: StoreDatabase): Transcript {
   );
   const linkInbox = sql.prepare('UPDATE inbox SET turn_id = ? WHERE id = ?');
   const answerInbox = sql.prepare("UPDATE inbox SET turn_id = ?, state = 'answered', finished_at = ? WHERE id = ?");
-  const touch = sql.prepare('UPDATE sessions SET last_active_at = ?, title = iif(title = \'\', ?, title) WHERE id = ?');
+  const setTitle = sql.prepare("UPDATE sessions SET title = ? WHERE id = ? AND title = ''");
   const finishTool = sql.prepare('UPDATE entries SET text = ? WHERE turn_id = ? AND tool_call_id = ? AND text IS NULL');
   const turnRow = sql.prepare(
     `SELECT id, session_id AS sessionId, state, context, model, answer, code, input_tokens AS inputTokens,
@@ -155,12 +157,12 @@ export function createTranscript(db: StoreDatabase): Transcript {
   const add = (sessionId: string, entry: Entry, now: number) => insertEntry.run(toRaw(sessionId, entry, now));
 
   return {
-    beginTurn: ({ turnId, sessionId, model, context, entry, inboxIds, now }) =>
-      write(() => {
+    beginTurn: ({ turnId, sessionId, model, context, entry, inboxIds, isUrgent = true, now }) =>
+      (isUrgent ? write : writeAlong)(() => {
         insertTurn.run(turnId, sessionId, context, model, now);
         add(sessionId, entry, now);
         for (const id of inboxIds) linkInbox.run(turnId, id);
-        touch.run(now, toTitle(entry.text), sessionId);
+        setTitle.run(toTitle(entry.text), sessionId);
       }),
     append: (sessionId, entry, now, inboxIds = []) =>
       write(() => {

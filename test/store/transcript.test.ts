@@ -71,6 +71,19 @@ describe('the journal', () => {
 });
 
 describe('the end of a turn', () => {
+  test('goes together with a beginning that waited for it, and is refused where there is none', async () => {
+    let commits = 0;
+    const store = openTestStore({ beforeCommit: () => void (commits += 1) });
+    const session = await openSession(store);
+    const before = commits;
+    const begun = store.transcript.beginTurn({ turnId: 't1', sessionId: session, model: 'm', context: '', entry: user('t1', 'hi'), inboxIds: [], isUrgent: false, now });
+    await Promise.all([begun, store.commitTurn(end(session, 't1', 'hello'))]);
+    expect(commits - before).toBe(1);
+    expect(store.transcript.turnEntries('t1').map(({ text }) => text)).toEqual(['hi', 'hello']);
+    await expect(store.commitTurn(end(session, 't2', 'hello'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(store.transcript.turnEntries('t2')).toEqual([]);
+  });
+
   test('answer, parts, inbox rows and counts are one transaction: with the commit failing none of it is there', async () => {
     let isFull = false;
     const store = openTestStore({
