@@ -1,8 +1,8 @@
 /**
  * Opens state.db and gives the one writer. No other code opens the file: reading it beside SQLite drops SQLite's locks.
  *
- * write(operation) -> queued -> one flush per tick: BEGIN IMMEDIATE, a savepoint per operation, COMMIT -> promises resolve.
- * Many messages of one tick so share one fsync. An operation that throws undoes itself alone; a failed COMMIT fails all.
+ * write(operation) -> queued -> flushed once nothing more comes: BEGIN IMMEDIATE, a savepoint per operation, COMMIT -> promises resolve.
+ * What comes together so shares one fsync. An operation that throws undoes itself alone; a failed COMMIT fails all.
  */
 import { renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -35,6 +35,7 @@ export interface OpenOptions {
 
 /** Long enough for the next message of a busy program, short enough that a death seldom falls into it. */
 const usualAlongMs = 5;
+const mostTurns = 4;
 
 /** Throws HermesError STORE_TOO_NEW, STORE_CORRUPT or STORE_UNAVAILABLE. */
 export function openDatabase({ path, beforeCommit = () => {}, steps = migrations, alongMs = usualAlongMs }: OpenOptions): StoreDatabase {
@@ -167,6 +168,13 @@ function createWriter(sql: Database.Database, { beforeCommit, alongMs }: Require
     }
   };
 
+  /** While each turn of the event loop brings more to write it pays to wait for it, a few turns at most: one commit then serves them all. */
+  const flushWhenQuiet = (seen: number, turns: number) => {
+    if (queue.length === seen || turns === 0) return flush();
+    const length = queue.length;
+    soon = setImmediate(() => flushWhenQuiet(length, turns - 1));
+  };
+
   const enqueue = <T>(operation: () => T): Promise<T> => {
     if (isClosed) return Promise.reject(new HermesError('STORE_UNAVAILABLE', 'The database is closed: the program is stopping.'));
     return new Promise<T>((resolve, reject) => queue.push({ operation, resolve: resolve as (value: unknown) => void, reject }));
@@ -175,7 +183,7 @@ function createWriter(sql: Database.Database, { beforeCommit, alongMs }: Require
   return {
     sql,
     write(operation) {
-      soon ??= setImmediate(flush);
+      soon ??= setImmediate(() => flushWhenQuiet(0, mostTurns));
       return enqueue(operation);
     },
     writeAlong(operation) {

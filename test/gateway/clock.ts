@@ -22,7 +22,7 @@ export function stopClock(at = Date.UTC(2026, 0, 5, 12)): Clock {
   };
 }
 
-/** A write is flushed in the next turn of the event loop; what follows from it may write again. */
+/** A write is flushed within a few turns of the event loop; what follows from it may write again. */
 async function idle(): Promise<void> {
-  for (let turn = 0; turn < 8; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 30; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
