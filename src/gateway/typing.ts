@@ -11,8 +11,9 @@ const ended = new Error('the turn has ended');
 
 export function keepTyping(adapter: Adapter | undefined, address: Address, gates: Gates): { stop(): void } {
   if (!adapter?.typing) return { stop() {} };
-  const over = new AbortController();
+  let over: AbortController | undefined;
   const show = () => {
+    over ??= new AbortController();
     if (!gates.isShut(address)) void adapter.typing?.(address, over.signal).catch(() => {});
     timer = setTimeout(show, everyMs);
   };
@@ -20,7 +21,7 @@ export function keepTyping(adapter: Adapter | undefined, address: Address, gates
   return {
     stop() {
       clearTimeout(timer);
-      over.abort(ended);
+      over?.abort(ended);
     },
   };
 }

@@ -28,7 +28,7 @@ export interface Registry {
   unregister(name: string, owner: string): void;
   get(name: string): Tool | undefined;
   /** Every name, sorted. */
-  names(): string[];
+  names(): readonly string[];
   /** What the model is offered, sorted by name, and why the others of `names` are not. Never rejects. */
   definitions(names: Iterable<string>): Promise<{ definitions: ToolDefinition[]; absent: AbsentTool[] }>;
   /** Null, or a sentence that says what is wrong with the arguments. */
@@ -54,6 +54,8 @@ const defaultResultChars = 50_000;
 
 export function createRegistry({ log, home, env = {}, now = () => performance.now(), redact = (text) => text }: RegistryOptions): Registry {
   const entries = new Map<string, { tool: Tool; owner: string }>();
+  /** Asked for several times in every turn. */
+  let sortedNames: string[] | null = null;
   const warned = new Set<string>();
   const validate = createValidator();
   const absence = createAvailability({ env, now });
@@ -69,11 +71,13 @@ export function createRegistry({ log, home, env = {}, now = () => performance.no
       return false;
     }
     entries.set(tool.name, { tool, owner });
+    sortedNames = null;
     return true;
   }
 
   function unregister(name: string, owner: string): void {
     if (entries.get(name)?.owner === owner) entries.delete(name);
+    sortedNames = null;
   }
 
   async function definitions(names: Iterable<string>) {
@@ -151,7 +155,7 @@ export function createRegistry({ log, home, env = {}, now = () => performance.no
     register,
     unregister,
     get: (name) => entries.get(name)?.tool,
-    names: () => [...entries.keys()].sort(),
+    names: () => (sortedNames ??= [...entries.keys()].sort()),
     definitions,
     validate,
     dispatch,
