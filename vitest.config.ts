@@ -7,5 +7,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Most tests wait for processes and limits: more workers than cores use that time.
     maxWorkers: 3,
+    // No module keeps state of its own, so the files of a worker may share what they import.
+    isolate: false,
   },
 });
