@@ -36,12 +36,36 @@ export interface SessionFacts {
   turns: number;
 }
 
+export interface SessionEntry {
+  role: string;
+  text: string;
+  createdAt: number;
+}
+
+export interface SessionDetail extends SessionFacts {
+  entries: SessionEntry[];
+}
+
+export interface SessionHit extends SessionEntry {
+  sessionId: string;
+  title: string;
+}
+
 /** A home opened for looking at: plugins loaded, nothing listening, nothing recovered. */
 export interface Inspection {
   plugins(): PluginFacts[];
   tools(platform: string): Promise<ToolFacts[]>;
   warnings(): string[];
   sessions(limit: number): Promise<SessionFacts[]>;
+  /** Null when there is no such session. `limit`: newest entries. */
+  session(id: string, limit: number): SessionDetail | null;
+  searchSessions(query: string, limit: number): SessionHit[];
+  /** False when there is no such session. */
+  renameSession(id: string, title: string): Promise<boolean>;
+  /** `busy`: a turn runs in it. */
+  removeSession(id: string): Promise<'removed' | 'busy' | 'unknown'>;
+  /** Ids of sessions that were not used for so many days, the oldest first. */
+  unusedSessions(days: number): string[];
   outbox(): Promise<OutboxFacts[]>;
   close(): Promise<void>;
 }

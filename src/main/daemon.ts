@@ -90,7 +90,8 @@ async function open(home: Home, core: Core, options: DaemonOptions, announce: (u
   for (const adapter of core.adapters.values()) if (adapter !== http) supervisor.run(adapter);
   supervisor.report('http', { state: 'up', account: 'http', detail: http.url() });
   greet(home, http, options.stdout);
-  const house = keepHouse(core.store, { log, now: Date.now });
+  const { days, max_gb: maxGb } = home.loaded.config.retention;
+  const house = keepHouse(core.store, { rules: { days, maxGb }, log, now: Date.now });
   void core.agent.warm();
   return { supervisor, http, house };
 }

@@ -1,6 +1,7 @@
 /** What is shown of the house: the same facts for `hermes ... list`, /api and the page. */
-import type { OutboxFacts, SessionFacts, ToolFacts } from '../cli/deps.ts';
+import type { OutboxFacts, SessionDetail, SessionFacts, SessionHit, ToolFacts } from '../cli/deps.ts';
 import { formatAddress } from '../store/outbox.ts';
+import type { Session } from '../store/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Core } from './core.ts';
 
@@ -17,8 +18,20 @@ export async function toToolFacts(core: Core, platform: string): Promise<ToolFac
 }
 
 export function toSessionFacts({ sessions }: Store, limit: number, search?: string): SessionFacts[] {
-  const found = sessions.list({ limit, ...(search ? { search } : {}) });
-  return found.map(({ id, title, platform, startedAt, lastActiveAt, turns }) => ({ id, title, platform, startedAt, lastActiveAt, turns }));
+  return sessions.list({ limit, ...(search ? { search } : {}) }).map(toFacts);
+}
+
+const toFacts = ({ id, title, platform, startedAt, lastActiveAt, turns }: Session): SessionFacts => ({ id, title, platform, startedAt, lastActiveAt, turns });
+
+export function toSessionDetail({ sessions, transcript }: Store, id: string, limit: number): SessionDetail | null {
+  const session = sessions.get(id);
+  if (!session) return null;
+  return { ...toFacts(session), entries: transcript.page(id, null, limit).map(({ role, text, createdAt }) => ({ role, text, createdAt })) };
+}
+
+export function toSessionHits({ transcript }: Store, query: string, limit: number): SessionHit[] {
+  const found = transcript.search(query, { owner: null, roles: ['user', 'assistant', 'tool'], limit });
+  return found.map(({ sessionId, title, role, text, createdAt }) => ({ sessionId, title, role, text, createdAt }));
 }
 
 export function toOutboxFacts({ outbox }: Store, limit: number): OutboxFacts[] {

@@ -5,17 +5,27 @@ import type { Examination, GlobalOptions, Inspection, PluginCli } from '../cli/d
 import { inspectPlugin, toDoctorLines } from '../plugins/doctor.ts';
 import type { Assets } from './assets.ts';
 import { createCore, type Core } from './core.ts';
-import { toOutboxFacts, toSessionFacts, toToolFacts } from './facts.ts';
+import { toOutboxFacts, toSessionDetail, toSessionFacts, toSessionHits, toToolFacts } from './facts.ts';
 import { openHome, type Environment } from './open-home.ts';
 
 export async function inspect(options: GlobalOptions & { pluginDirs: string[] }, assets: Assets, env: Environment): Promise<Inspection> {
   const { core, notices } = await openCore(options, options.pluginDirs, assets, env);
+  const { store } = core;
   return {
     plugins: () => core.plugins.facts(),
     tools: (platform) => toToolFacts(core, platform),
     warnings: () => notices,
-    sessions: async (limit) => toSessionFacts(core.store, limit),
-    outbox: async () => toOutboxFacts(core.store, 200),
+    sessions: async (limit) => toSessionFacts(store, limit),
+    session: (id, limit) => toSessionDetail(store, id, limit),
+    searchSessions: (query, limit) => toSessionHits(store, query, limit),
+    async renameSession(id, title) {
+      if (!store.sessions.get(id)) return false;
+      await store.sessions.update(id, { title });
+      return true;
+    },
+    removeSession: store.retention.remove,
+    unusedSessions: (days) => store.retention.unusedSince(Date.now() - days * 24 * 3600_000, 100_000),
+    outbox: async () => toOutboxFacts(store, 200),
     close: () => core.close(),
   };
 }

@@ -5,6 +5,7 @@ import { openDatabase, type OpenOptions } from './database.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPairingStore, type PairingStore } from './pairing.ts';
+import { createRetention, type Retention } from './retention.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 
@@ -14,6 +15,7 @@ export interface Store {
   sessions: Sessions;
   transcript: Transcript;
   pairing: PairingStore;
+  retention: Retention;
   commitTurn: CommitTurn;
   finishWith: FinishWith;
   state: StateOf;
@@ -30,6 +32,7 @@ export function openStore(options: OpenOptions & { process: string }): Store {
     sessions: createSessions(db),
     transcript: createTranscript(db),
     pairing: createPairingStore(db),
+    retention: createRetention(db),
     commitTurn: createCommitTurn(db),
     finishWith: createFinishWith(db),
     state: createKeyedState(db),

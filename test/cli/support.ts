@@ -34,6 +34,12 @@ export function createTerminal(given: Given = {}) {
     },
     warnings: () => given.warnings ?? [],
     sessions: async (limit) => (given.sessions ?? []).slice(0, limit),
+    // What these do is seen with the built program: sessions.test.ts.
+    session: () => null,
+    searchSessions: () => [],
+    renameSession: async () => false,
+    removeSession: async () => 'unknown',
+    unusedSessions: () => [],
     outbox: async () => given.outbox ?? [],
     close: async () => void opened--,
   };
