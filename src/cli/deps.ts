@@ -67,6 +67,12 @@ export interface Inspection {
   /** Ids of sessions that were not used for so many days, the oldest first. */
   unusedSessions(days: number): string[];
   outbox(): Promise<OutboxFacts[]>;
+  skills(): { name: string; description: string; source: string }[];
+  /** The text of a skill; null when there is none of that name. */
+  skill(name: string): string | null;
+  /** What a new session is told of it; empty when nothing is kept. */
+  memory(): Promise<string>;
+  memoryFiles: { memory: string; user: string };
   close(): Promise<void>;
 }
 

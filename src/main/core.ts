@@ -26,7 +26,7 @@ import { createRunningTurns, type RunningTurns } from '../gateway/running-turns.
 import { toOwner, toSessionKey, type KeyRules } from '../gateway/session-key.ts';
 import { createTakeTurn } from '../gateway/take-turn.ts';
 import { createCrashPoints } from '../lib/crash-point.ts';
-import { createMemory } from '../memory/memory.ts';
+import { createMemory, type Memory } from '../memory/memory.ts';
 import { currentPlace } from '../plugins/current-plugin.ts';
 import { createTranscribe } from '../model/transcribe.ts';
 import { createHooks, type HookLists } from '../plugins/hooks.ts';
@@ -63,6 +63,7 @@ export interface Core {
   toolsets: Toolsets;
   plugins: PluginHost;
   skills: Skills;
+  memory: Memory;
   agent: Setup;
   access: Access;
   gateway: Gateway;
@@ -260,6 +261,7 @@ export function createCore(options: CoreOptions): Core {
     toolsets,
     plugins,
     skills,
+    memory,
     agent,
     access,
     gateway: {

@@ -26,6 +26,10 @@ export async function inspect(options: GlobalOptions & { pluginDirs: string[] },
     removeSession: store.retention.remove,
     unusedSessions: (days) => store.retention.unusedSince(Date.now() - days * 24 * 3600_000, 100_000),
     outbox: async () => toOutboxFacts(store, 200),
+    skills: core.skills.list,
+    skill: (name) => core.skills.view(name)?.body ?? null,
+    memory: core.memory.snapshot,
+    memoryFiles: core.memory.files,
     close: () => core.close(),
   };
 }

@@ -9,6 +9,8 @@ import { sleep } from '../lib/retry.ts';
 import { refusalOf } from './scan.ts';
 
 export interface Memory {
+  /** Where it is kept. */
+  files: { memory: string; user: string };
   /** Text for the system prompt of a new session; empty when nothing is kept. */
   snapshot(): Promise<string>;
   /** The memory tool: `{action, target, content?, old_text?}`. Resolves with its JSON result, errors as `{error}`. */
@@ -62,7 +64,7 @@ export function createMemory({ home }: { home: string }): Memory {
     }
   }
 
-  return { snapshot, run };
+  return { files: { memory: join(folder, kinds.memory.file), user: join(folder, kinds.user.file) }, snapshot, run };
 }
 
 type Change = { entries: readonly string[]; message: string } | { error: string; [key: string]: unknown };

@@ -1,5 +1,6 @@
 /** The program with a recording seam: what it prints, what it asks main for, and a real configuration loader behind it. */
 import type { CliDeps, Examination, Inspection, OutboxFacts, PluginCli, SessionFacts, ToolFacts } from '../../src/cli/deps.ts';
+import { join } from 'node:path';
 import { createProgram } from '../../src/cli/program.ts';
 import type { PluginFacts } from '../../src/contract/plugin.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -41,6 +42,10 @@ export function createTerminal(given: Given = {}) {
     removeSession: async () => 'unknown',
     unusedSessions: () => [],
     outbox: async () => given.outbox ?? [],
+    skills: () => [],
+    skill: () => null,
+    memory: async () => '',
+    memoryFiles: { memory: join(home, 'MEMORY.md'), user: join(home, 'USER.md') },
     close: async () => void opened--,
   };
   const deps: CliDeps = {
