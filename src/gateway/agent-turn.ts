@@ -13,7 +13,7 @@ import type { Adapter } from '../contract/adapter.ts';
 import { HermesError } from '../contract/errors.ts';
 import type { Log } from '../contract/log.ts';
 import type { Button, InboundMessage } from '../contract/message.ts';
-import type { Model } from '../contract/model.ts';
+import type { Model, Usage } from '../contract/model.ts';
 import type { Hooks } from '../contract/plugin.ts';
 import type { AgentTool } from '../contract/tool.ts';
 import type { Entry, UserEntry } from '../contract/transcript.ts';
@@ -77,6 +77,8 @@ export interface AgentTurnDeps {
   approve(request: ApprovalRequest): Promise<Consent>;
   adapterOf(platform: string): Adapter | undefined;
   redact(text: string): string;
+  /** A turn was committed. */
+  onTurn(turn: { platform: string; status: TurnResult['status']; seconds: number; usage: Usage }): void;
   /** True once the program stops: turns are given back at their next step. */
   isDraining(): boolean;
   home: string;
@@ -299,6 +301,7 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
     if (parts.length > 0 || preview) deps.delivery.kick(address.platform, address.chat);
     await committed;
     crash('turn_committed');
+    deps.onTurn({ platform: address.platform, status: result.status, seconds: (now() - turn.startedAt) / 1000, usage: result.usage });
     if (result.status === 'failed') reportFailure(result, session, turn);
     const outcome: TurnOutcome = { status: result.status, text: result.text, sessionId: session.id, turnId, model: result.model, usage: result.usage };
     observers.done(ids, result.code ? { ...outcome, code: result.code } : outcome);

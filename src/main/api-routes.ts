@@ -1,5 +1,5 @@
-/** `/api/*`: what the other commands and the page ask of the running daemon. All behind the key. */
-import type { Route, RouteReply, RouteRequest } from '../contract/adapter.ts';
+/** `/api/*` and `/metrics`: what the other commands, the page and a monitor ask of the running daemon. All behind the key. */
+import type { AdapterStatus, Route, RouteReply, RouteRequest } from '../contract/adapter.ts';
 import { HermesError, toMessage } from '../contract/errors.ts';
 import { toOutboxFacts, toSessionFacts, toToolFacts } from './facts.ts';
 import type { Core } from './core.ts';
@@ -7,7 +7,7 @@ import { toPairingRoutes } from './pairing-routes.ts';
 
 const maxRows = 200;
 
-export function toApiRoutes(core: Core): Route[] {
+export function toApiRoutes(core: Core, statuses: () => Record<string, AdapterStatus>): Route[] {
   const { store, delivery, notices, plugins } = core;
   const get = (path: string, answer: (request: RouteRequest) => Promise<unknown> | unknown): Route => ({
     method: 'GET',
@@ -18,6 +18,16 @@ export function toApiRoutes(core: Core): Route[] {
 
   return [
     ...toPairingRoutes(core),
+    {
+      method: 'GET',
+      path: '/metrics',
+      auth: 'key',
+      handle: async () => ({
+        status: 200,
+        headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+        body: core.metrics.text({ runningTurns: core.running.all().length, outbox: store.outbox.backlog(), adapters: statuses() }),
+      }),
+    },
     get('/api/plugins', () => plugins.facts()),
     get('/api/hooks', () => core.hooks.timings()),
     get('/api/tools', ({ query }) => toToolFacts(core, query['platform'] ?? 'http')),

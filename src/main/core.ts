@@ -42,6 +42,7 @@ import { createToolsets, refusal, type Toolsets } from '../tools/toolsets.ts';
 import { createAgentSetup, type Setup } from './agent-setup.ts';
 import type { Assets } from './assets.ts';
 import type { Home } from './open-home.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { toAccessRules, toHomeChats, toResetPolicy, toTurnSettings } from './turn-settings.ts';
 import { createModuleLoader } from '../plugins/load-module.ts';
 
@@ -64,6 +65,7 @@ export interface Core {
   plugins: PluginHost;
   skills: Skills;
   memory: Memory;
+  metrics: Metrics;
   agent: Setup;
   access: Access;
   gateway: Gateway;
@@ -109,6 +111,7 @@ export function createCore(options: CoreOptions): Core {
 
   const gates = createGates(now);
   const running = createRunningTurns();
+  const metrics = createMetrics(startedAt);
   const questions = createQuestions();
   const observers = createObservers();
   const notices = createNotices({ store, operator: config.operator, homeChats: toHomeChats(config), kick: (platform, chat) => delivery.kick(platform, chat), adapterOf, log, now });
@@ -178,6 +181,7 @@ export function createCore(options: CoreOptions): Core {
     approve,
     adapterOf,
     redact,
+    onTurn: metrics.turn,
     isDraining: () => isDraining,
     home,
     log,
@@ -262,6 +266,7 @@ export function createCore(options: CoreOptions): Core {
     plugins,
     skills,
     memory,
+    metrics,
     agent,
     access,
     gateway: {

@@ -76,7 +76,7 @@ async function open(home: Home, core: Core, options: DaemonOptions, announce: (u
   const http = buildHttp(home, core, supervisor, options.assets);
   supervisor.report('http', { state: 'starting' });
   core.health.push(() => Object.entries(supervisor.statuses()).map(([platform, status]) => `${platform}: ${status.state}${'reason' in status ? ` (${status.reason})` : ''}`));
-  for (const route of toApiRoutes(core)) http.mount(route);
+  for (const route of toApiRoutes(core, supervisor.statuses)) http.mount(route);
   // Rejects when the port is taken: then the daemon does not start at all.
   await http.start(core.gateway.receive);
   core.adapters.set('http', http);

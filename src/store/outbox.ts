@@ -81,6 +81,8 @@ export interface Outbox {
   /** Parts that wait for a chat that now has another id. */
   migrateChat(platform: string, from: string, to: string): Promise<void>;
   counts(): Record<string, number>;
+  /** Parts that wait, are on their way or were given up; cheap, however many were sent. */
+  backlog(): { waiting: number; attempting: number; dead: number };
   prune(before: number): Promise<number>;
 }
 
@@ -143,6 +145,10 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
   const moving = sql.prepare("SELECT * FROM outbox WHERE platform = ? AND chat = ? AND state IN ('waiting', 'attempting', 'preview')");
   const move = sql.prepare('UPDATE outbox SET chat = ?, payload = ? WHERE id = ?');
   const count = sql.prepare('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+  const unsent = sql.prepare(
+    `SELECT state, count(*) AS n FROM outbox INDEXED BY outbox_open WHERE state IN ('waiting', 'attempting') GROUP BY state
+     UNION ALL SELECT 'dead', count(*) FROM outbox INDEXED BY outbox_dead WHERE state = 'dead'`,
+  );
   const remove = sql.prepare("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE done_at < ? AND state <> 'dead' ORDER BY done_at LIMIT 500)");
 
   const find = (id: number) => toPart(byId.get(id) as Raw);
@@ -213,6 +219,7 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
         }
       }),
     counts: () => Object.fromEntries((count.all() as { state: string; n: number }[]).map(({ state, n }) => [state, n])),
+    backlog: () => ({ waiting: 0, attempting: 0, dead: 0, ...Object.fromEntries((unsent.all() as { state: string; n: number }[]).map(({ state, n }) => [state, n])) }),
     prune: (before) => write(() => remove.run(before).changes),
   };
 }
