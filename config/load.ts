@@ -83,7 +83,7 @@ export function loadConfig<P extends Schemas>(options: LoadOptions<P>): LoadedCo
     config: freeze(config),
     off,
     secrets: collectSecrets(config, keys, env),
-    notices: [...envFile.notices, ...notices],
+    notices: [...envFile.notices, ...notices, ...toIdleKeys(config)],
     path,
     keys,
     refuseUnknownPlatforms(plugins) {
@@ -136,6 +136,16 @@ function toOff(platforms: Record<string, unknown>, keys: KeyNode, home: string, 
     if (settings.enabled !== false) notices.push(reason);
   }
   return { off, notices };
+}
+
+/** Keys that are checked and kept but change nothing in this version: who sets one is told so. */
+function toIdleKeys({ budgets, mcp_servers: servers, cron }: Pick<Config, 'budgets' | 'mcp_servers' | 'cron'>): string[] {
+  const set = [
+    ...(['session_day_usd', 'sender_day_usd', 'day_usd'] as const).filter((key) => budgets[key] !== null).map((key) => `budgets.${key}`),
+    ...Object.keys(servers).map((name) => `mcp_servers.${name}`),
+    ...(cron.enabled ? [] : ['cron.enabled']),
+  ];
+  return set.map((key) => `${key} is set and has no effect in this version.`);
 }
 
 const secretVariable = /(^|_)(TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;

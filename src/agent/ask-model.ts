@@ -75,7 +75,7 @@ export function createAskModel(asking: Asking): AskModel {
 
   return async (last) => {
     for (;;) {
-      const refused = input.beforeCall?.();
+      const refused = input.beforeCall?.(usage);
       if (refused) return { refused };
       if (isTooLong()) {
         const done = await compact({ keepTokens: model.contextWindow * keepShare });

@@ -36,7 +36,7 @@ export interface TurnInput {
   /** Takes the messages that wait to be added after a step's tool results. Must not throw; [] when there are none. */
   steering(): UserEntry[];
   /** A budget's say before each model call: a sentence ends the turn with it, null lets the call happen. A throw is the turn's. */
-  beforeCall?(): string | null;
+  beforeCall?(usage: Readonly<Usage>): string | null;
   /** Takes secrets out of tool results. */
   redact(text: string): string;
   /** Must not throw and must return at once. */

@@ -51,6 +51,8 @@ export interface AgentSetup {
 export interface AgentTurnSettings {
   maxSteps: number;
   timeoutMs: number;
+  /** Tokens in and out, asked before each call; null is without limit. */
+  turnTokens: number | null;
   bufferChars: number;
   /** Per platform: may previews be shown in direct chats / groups, and which parts quote the question. */
   streaming(platform: string): { dm: boolean; group: boolean };
@@ -193,9 +195,11 @@ export function createAgentTurn(deps: AgentTurnDeps): RunAgentTurn {
         turn.steered.push(...taken.map(({ inboxId }) => inboxId));
         return taken.map(({ entry }) => entry);
       },
-      beforeCall() {
+      beforeCall({ input, output }) {
         mayGoOn();
-        return null;
+        const { turnTokens } = settings;
+        if (turnTokens === null || input + output < turnTokens) return null;
+        return `This turn has used up its ${turnTokens} tokens (budgets.turn_tokens) and ends here. The next message starts with as many again.`;
       },
       redact: deps.redact,
       emit,

@@ -32,6 +32,7 @@ export function toTurnSettings(config: Config, isShared: AgentTurnSettings['isSh
   return {
     maxSteps: config.agent.max_steps,
     timeoutMs: config.agent.turn_timeout_s * 1000,
+    turnTokens: config.budgets.turn_tokens,
     bufferChars: config.streaming.buffer_chars,
     streaming(platform) {
       const mode = settingsOf(config, platform).streaming ?? 'auto';

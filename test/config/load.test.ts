@@ -7,6 +7,12 @@ import { tempHome } from '../support/temp-home.ts';
 import { load, problems } from './support.ts';
 
 describe('no file at all', () => {
+  it('keys without effect in this version are said when they are set', () => {
+    const off = 'platforms: {telegram: {enabled: false}, discord: {enabled: false}, slack: {enabled: false}}\n';
+    expect(load(off).notices).toEqual([]);
+    expect(load(`${off}budgets: {day_usd: 5, turn_tokens: 1000}\nmcp_servers: {files: {command: x}}\n`).notices).toEqual(['budgets.day_usd is set and has no effect in this version.', 'mcp_servers.files is set and has no effect in this version.']);
+  });
+
   it('is the defaults, with every chat platform off and told how to come on', () => {
     const { config, off, notices } = load(null);
     expect(config.model).toEqual({ provider: 'auto', name: null, base_url: null, api_key: null, context_window: 128_000, fallbacks: [] });

@@ -106,3 +106,17 @@ test('A20 openclaw#48534 hooks that never return cost their time limit, not the 
   }
   await answersOn(desk);
 });
+
+test('a turn that has used up its tokens ends with a sentence; the next one has as many again', async () => {
+  const desk = await openDesk({ config: { budgets: { turn_tokens: 100 } }, tools: [deskTool('look', () => '{}')] });
+  let calls = 0;
+  desk.model.answer((request) => ({ toolCalls: [{ name: 'look', args: { at: (calls += 1) } }], usage: { prompt_tokens: 30, completion_tokens: 5 }, ...(lastUserText(request) === 'quick' ? { text: 'done', toolCalls: [] } : {}) }));
+  const ann = desk.person('ann');
+  await ann.says('look at everything');
+  await ann.shouldSee('used up its 100 tokens');
+  expect(calls).toBe(3);
+  await ann.says('quick');
+  await ann.shouldSee('done');
+  expect(desk.model.violations).toEqual([]);
+  desk.checkHistories();
+});
