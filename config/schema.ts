@@ -100,9 +100,9 @@ const transcription = z.strictObject({
 
 const budgets = z.strictObject({
   turn_tokens: count.min(1).nullable().default(null).describe('tokens per turn'),
-  session_day_usd: positive.nullable().default(null).describe('US dollars per session and day'),
-  sender_day_usd: positive.nullable().default(null).describe('US dollars per person and day'),
-  day_usd: positive.nullable().default(null).describe('US dollars per day'),
+  session_day_usd: positive.nullable().default(null).describe('US dollars per session and day; no effect yet'),
+  sender_day_usd: positive.nullable().default(null).describe('US dollars per person and day; no effect yet'),
+  day_usd: positive.nullable().default(null).describe('US dollars per day; no effect yet'),
 });
 
 export const configShape = {
@@ -132,7 +132,7 @@ export const configShape = {
     })
     .prefault({}),
   skills: z.strictObject({ paths: names.default([]).describe('more folders that hold skills') }).prefault({}),
-  mcp_servers: z.record(z.string(), mcpServer).default({}).describe('MCP servers by name; their tools join as toolset mcp-NAME'),
+  mcp_servers: z.record(z.string(), mcpServer).default({}).describe('MCP servers by name; no effect yet'),
   web: web.prefault({}),
   audio: z.strictObject({ transcription: transcription.nullable().default(null).describe('service that turns voice into text') }).prefault({}),
   budgets: budgets.prefault({}),
@@ -142,7 +142,7 @@ export const configShape = {
       max_gb: positive.nullable().default(null).describe('size above which the oldest sessions are removed'),
     })
     .prefault({}),
-  cron: z.strictObject({ enabled: z.boolean().default(true).describe('run scheduled jobs') }).prefault({}),
+  cron: z.strictObject({ enabled: z.boolean().default(true).describe('run scheduled jobs; there are none yet') }).prefault({}),
   log: z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('least weight of a logged line') }).prefault({}),
 };
 

@@ -3,6 +3,7 @@
  * confirms it (or the webhook answers 2xx), one poller at a time, markup and lengths are checked, messages are edited in place.
  * Stands alone: a test, a bench or a process of its own can start it. Source: https://core.telegram.org/bots/api.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createFaults, toRefusal, type Fault } from './telegram-api-faults.ts';
@@ -180,7 +181,7 @@ export async function startTelegramApi(options: { token?: string; botId?: number
     return made;
   }
 
-  const listen = (port: number): Promise<void> => new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  const listen = (port: number): Promise<void> => once(server.listen(port, '127.0.0.1'), 'listening').then(() => undefined);
   await listen(options.port ?? 0);
   const { port } = server.address() as AddressInfo;
   const cutConnections = (): void => sockets.forEach((socket) => socket.destroy());
