@@ -12,6 +12,7 @@ import { addConfig } from './config.ts';
 import { withExample, type CliContext } from './context.ts';
 import { addDaemonCommands } from './daemon.ts';
 import type { CliDeps, GlobalOptions } from './deps.ts';
+import { addDoctor } from './doctor.ts';
 import { addGateway } from './gateway.ts';
 import { addKnowledge } from './knowledge.ts';
 import { addOutbox } from './outbox.ts';
@@ -32,7 +33,7 @@ export function createProgram(deps: CliDeps): Program {
       try {
         const program = createRoot(deps);
         const context: CliContext = { deps, globals: () => toGlobals(program, deps), finish: (given) => (code = given) };
-        for (const add of [addChat, addGateway, addConfig, addTools, addPlugins, addSessions, addKnowledge, addOutbox, addDaemonCommands]) add(program, context);
+        for (const add of [addChat, addGateway, addConfig, addTools, addPlugins, addSessions, addKnowledge, addOutbox, addDaemonCommands, addDoctor]) add(program, context);
         await addPluginCommands(program, argv, context);
         await program.parseAsync(argv, { from: 'user' });
         return code;

@@ -4,7 +4,7 @@
  * write(operation) -> queued -> flushed once nothing more comes: BEGIN IMMEDIATE, a savepoint per operation, COMMIT -> promises resolve.
  * What comes together so shares one fsync. An operation that throws undoes itself alone; a failed COMMIT fails all.
  */
-import { renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { HermesError, toMessage } from '../contract/errors.ts';
 import { migrations } from './migrations/index.ts';
@@ -58,6 +58,8 @@ function openChecked(path: string): Database.Database {
   let sql: Database.Database | undefined;
   try {
     sql = new Database(path, { timeout: 5000 });
+    // Its -wal and -shm get the same; by name, because opening the file beside SQLite would drop SQLite's locks.
+    chmodSync(path, 0o600);
     sql.pragma('journal_mode = WAL');
     // The library is built with WAL meaning synchronous=NORMAL, which can lose a confirmed row at a power cut.
     sql.pragma('synchronous = FULL');
@@ -111,6 +113,7 @@ function backUp(sql: Database.Database, target: string): void {
   const half = `${target}.half`;
   rmSync(half, { force: true });
   sql.exec(`VACUUM INTO '${half.replaceAll("'", "''")}'`);
+  chmodSync(half, 0o600);
   renameSync(half, target);
 }
 

@@ -3,7 +3,7 @@
  * the process, however it ends. Who holds it stands beside it (daemon.json for a home), for people and for the other commands.
  */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { HermesError } from '../contract/errors.ts';
@@ -34,6 +34,7 @@ export interface LockOptions {
 /** Rejects with HermesError HOME_LOCKED, naming the holder, when it was not free in time. */
 export async function lockHome({ home, waitMs, onWait, signal }: LockOptions): Promise<HomeLock> {
   const lock = new Database(join(home, 'lock.db'), { timeout: 0 });
+  chmodSync(join(home, 'lock.db'), 0o600);
   const end = performance.now() + waitMs;
   for (let isFirst = true; !tryLock(lock); isFirst = false) {
     if (isFirst) onWait(readHolder(home));

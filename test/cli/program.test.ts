@@ -161,7 +161,7 @@ describe('plugins\' commands', () => {
 });
 
 describe('help', () => {
-  const commands = ['chat', 'gateway', 'gateway run', 'start', 'config', 'config path', 'config show', 'config get', 'config set', 'config check', 'tools', 'tools list', 'plugins', 'plugins list', 'plugins info', 'plugins enable', 'plugins disable', 'sessions', 'sessions list', 'sessions show', 'sessions search', 'sessions export', 'sessions rename', 'sessions delete', 'sessions prune', 'skills', 'skills list', 'skills show', 'memory', 'memory show', 'memory edit', 'outbox', 'outbox list', 'outbox retry', 'outbox drop', 'status', 'send', 'pairing', 'pairing list', 'pairing approve', 'pairing revoke'];
+  const commands = ['chat', 'gateway', 'gateway run', 'start', 'config', 'config path', 'config show', 'config get', 'config set', 'config check', 'tools', 'tools list', 'plugins', 'plugins list', 'plugins info', 'plugins enable', 'plugins disable', 'sessions', 'sessions list', 'sessions show', 'sessions search', 'sessions export', 'sessions rename', 'sessions delete', 'sessions prune', 'skills', 'skills list', 'skills show', 'memory', 'memory show', 'memory edit', 'outbox', 'outbox list', 'outbox retry', 'outbox drop', 'status', 'send', 'pairing', 'pairing list', 'pairing approve', 'pairing revoke', 'doctor'];
 
   it.each(['', ...commands])('of hermes %s has an example and the global options', async (command) => {
     const { code, out, err } = await createTerminal().hermes(`${command} --help`);

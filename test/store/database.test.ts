@@ -1,6 +1,6 @@
 /** Opening state.db: what is asserted of SQLite, migrations that run whole or not at all, and files that are refused as they are. */
 import Database from 'better-sqlite3';
-import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
@@ -62,6 +62,18 @@ test('a migration that breaks off at any statement leaves the old schema, and th
     void db.close();
     expect(readdirSync(join(path, '..')).filter((name) => name.endsWith('.half'))).toEqual([]);
   }
+});
+
+test('it is for its user alone, with all that lies beside it, whatever the umask', () => {
+  const before = process.umask(0);
+  onTestFinished(() => void process.umask(before));
+  const path = newPath();
+  void openDatabase({ path, steps: [first] }).close();
+  const db = openDatabase({ path, steps: [first, second] });
+  onTestFinished(() => db.close());
+  const names = readdirSync(join(path, '..'));
+  expect(names.length).toBeGreaterThanOrEqual(4);
+  expect(names.map((name) => [name, statSync(join(path, '..', name)).mode & 0o777])).toEqual(names.map((name) => [name, 0o600]));
 });
 
 test('a database of a newer program is refused by both numbers and left as it is', () => {
