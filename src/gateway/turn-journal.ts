@@ -1,6 +1,6 @@
 /**
- * Where a running turn writes itself down: each call is a commit, awaited by the agent before it goes on, so that what has happened
- * is always in the store and what is in the store has happened.
+ * Where a running turn writes itself down: each call is a commit, awaited by the agent before anything happens that must not happen twice,
+ * so that what has happened is always in the store and what is in the store has happened.
  */
 import type { Journal } from '../contract/transcript.ts';
 import type { Store } from '../store/store.ts';
