@@ -9,8 +9,10 @@ import { toReason, toRetryAfterMs, toStatus, type DiscordApi } from './api.ts';
 import { toMessageEvent } from './event.ts';
 import { compareIds, toFirstId, toTime } from './snowflake.ts';
 
-/** Messages per channel; one answer of Discord holds no more. */
-const mostMessages = 100;
+/** Messages in one answer of Discord; it holds no more. */
+const pageSize = 100;
+/** Answers per channel. */
+const mostPages = 10;
 export const mostChannels = 50;
 /** Older messages are left alone: whoever wrote them has given up. */
 const oldestMs = 60 * 60_000;
@@ -29,15 +31,31 @@ export async function fetchMissed(channel: string, after: string, options: Catch
   try {
     const page = await fetchAfter(channel, after, options);
     // A full page may end before the hour begins; then only the hour is asked for.
-    const isFull = page.length >= mostMessages;
-    const messages = isFull && toTime(after) < now - oldestMs ? await fetchAfter(channel, toFirstId(now - oldestMs), options) : page;
+    const isLate = page.length >= pageSize && toTime(after) < now - oldestMs;
+    const messages = await fetchRest(channel, isLate ? await fetchAfter(channel, toFirstId(now - oldestMs), options) : page, options);
     const recent = messages.filter(({ at }) => at >= now - oldestMs).sort((a, b) => compareIds(a.id, b.id));
-    if (recent.length < page.length) log.info('messages older than an hour were passed over', { channel, count: page.length - recent.length });
+    if (recent.length < messages.length || isLate) log.info('messages older than an hour were passed over', { channel });
     return recent.map(({ json }) => json);
   } catch (error) {
     if (!options.signal.aborted) log.warn('a channel could not be asked for missed messages', { channel, reason: toReason(error) });
     return [];
   }
+}
+
+/** What stands behind a full page, and behind that. */
+async function fetchRest(channel: string, first: Missed[], options: CatchUpOptions): Promise<Missed[]> {
+  const found = [...first];
+  let page = first;
+  for (let pages = 1; page.length >= pageSize; pages += 1) {
+    if (pages === mostPages) {
+      options.log.warn('a channel holds more missed messages than are read; the later ones are passed over', { channel, read: found.length });
+      break;
+    }
+    const newest = page.reduce((a, b) => (compareIds(a.id, b.id) > 0 ? a : b));
+    page = await fetchAfter(channel, newest.id, options);
+    found.push(...page);
+  }
+  return found;
 }
 
 interface Missed {
@@ -49,7 +67,7 @@ interface Missed {
 async function fetchAfter(channel: string, after: string, { api, log, now, signal }: CatchUpOptions): Promise<Missed[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const page = await api.call('GET', `/channels/${channel}/messages`, { query: { after, limit: String(mostMessages) }, signal });
+      const page = await api.call('GET', `/channels/${channel}/messages`, { query: { after, limit: String(pageSize) }, signal });
       return (Array.isArray(page) ? page : []).flatMap((json) => toMissed(json, now));
     } catch (error) {
       const waitMs = toRetryAfterMs(error) ?? 500 * 2 ** attempt;

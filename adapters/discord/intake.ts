@@ -48,6 +48,8 @@ export function createIntake({ api, context, seen, interactions, receive, settin
   /** Servers of the last READY that have not told their channels yet. */
   const awaited = new Set<string>();
   let channelsLeft = 0;
+  /** The newest message that a former connection saw, wherever; what is newer may have been missed. */
+  let newestSeen: string | undefined;
   let asking: Promise<unknown> = Promise.resolve();
 
   function take(event: GatewayEvent): void {
@@ -66,6 +68,7 @@ export function createIntake({ api, context, seen, interactions, receive, settin
     awaited.clear();
     for (const { id } of ready.guilds) awaited.add(id);
     channelsLeft = mostChannels;
+    newestSeen = seen.list()[0]?.id;
     for (const { channel, kind, guild } of seen.list()) if (kind === 'dm' || (kind === 'talk' && guild !== undefined)) queueCatchUp(channel);
   }
 
@@ -80,6 +83,10 @@ export function createIntake({ api, context, seen, interactions, receive, settin
       if (known) {
         const isNewer = last !== undefined && last !== null && compareIds(last, known.id) > 0;
         if (isAfterReady && isNewer && known.kind === 'quiet') queueCatchUp(id);
+      } else if (isAfterReady && newestSeen !== undefined && isNewerThan(newestSeen, last ?? id)) {
+        // Opened, or first written in, while nobody was connected; a forum's post begins with a message of its own id.
+        void seen.keep(id, newestSeen, 'quiet', guild.id).catch(notWritten);
+        queueCatchUp(id);
       } else if (last !== undefined) void seen.keep(id, last ?? '0', 'quiet', guild.id).catch(notWritten);
     }
   }
@@ -188,6 +195,8 @@ export function createIntake({ api, context, seen, interactions, receive, settin
 }
 
 const unknownChannel = (id: string): DiscordChannel => ({ id, type: 0, guild_id: undefined, parent_id: undefined, owner_id: undefined, name: undefined, last_message_id: undefined });
+
+const isNewerThan = (than: string, id: string): boolean => compareIds(id, than) > 0;
 
 function byNewest(a: DiscordChannel, b: DiscordChannel): number {
   return compareIds(b.last_message_id ?? '0', a.last_message_id ?? '0');

@@ -8,6 +8,8 @@ export interface Gestures {
   typing(address: Address, signal: AbortSignal): Promise<void>;
   /** Puts this emoji in the place of the one before; an empty one takes it away. */
   react(address: Address, messageId: string, emoji: string, signal: AbortSignal): Promise<void>;
+  /** Tells somebody, and nobody else, that the button was not theirs to press. */
+  refuse(address: Address, user: string, signal: AbortSignal): Promise<void>;
 }
 
 const remembered = 1000;
@@ -31,6 +33,11 @@ export function createGestures(api: SlackApi, log: Log): Gestures {
         if (noStatus.size >= remembered) noStatus.clear();
         noStatus.add(withoutFeature.has(code) ? '*' : chat);
       }
+    },
+
+    async refuse({ chat, thread }, user, signal) {
+      const place = { channel: chat, user, ...(thread === undefined ? {} : { thread_ts: thread }) };
+      await api.call(signal, (web) => web.chat.postEphemeral({ ...place, text: 'This question is somebody else\'s to answer.' })).catch(quietly('a refusal was not shown'));
     },
 
     async react({ chat }, messageId, emoji, signal) {

@@ -95,7 +95,7 @@ export function createSlackAdapter(config: SlackSettings, context: AdapterContex
     const message = type === 'events_api' || type === 'slash_commands' || type === 'interactive' ? toInboundMessage(type, payload, known) : null;
     if (!message) return noteOther(type, payload, me);
     const receipt = await receive(message);
-    if (receipt.status === 'refused') return;
+    if (receipt.status === 'refused') return void (receipt.reason === 'not_yours' && gestures.refuse(message.address, message.sender.id, signal));
     const { chat, thread } = message.address;
     // Before the confirmation: a death in between brings the event again, and this with it.
     if (message.chatType === 'thread' && message.addressed && thread !== undefined) await threads.join(chat, thread);

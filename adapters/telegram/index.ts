@@ -82,9 +82,10 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
 
   async function receiveOne(update: unknown, message: InboundMessage, receive: Receive, signal: AbortSignal): Promise<void> {
     const receipt = await receive(message);
-    const press = message.kind === 'button' && receipt.status !== 'refused' ? toUpdate(update)?.callback_query : undefined;
+    const isOthers = receipt.status === 'refused' && receipt.reason === 'not_yours';
+    const press = message.kind === 'button' && (receipt.status !== 'refused' || isOthers) ? toUpdate(update)?.callback_query : undefined;
     // Takes the spinner off the button. A stranger's press gets no call, and a failure here changes nothing.
-    if (press) void api.raw.answerCallbackQuery({ callback_query_id: press.id }, toSdkSignal(signal)).catch((error: unknown) => log.debug('a button press was not answered', { reason: toReason(error) }));
+    if (press) void api.raw.answerCallbackQuery({ callback_query_id: press.id, ...(isOthers ? { text: 'This question is somebody else\'s to answer.' } : {}) }, toSdkSignal(signal)).catch((error: unknown) => log.debug('a button press was not answered', { reason: toReason(error) }));
   }
 
   /** A group that became a supergroup keeps its sessions; people may write there before anything was sent to the old id. */

@@ -15,7 +15,9 @@ export type Receipt =
   /** The same event was committed before; `id` is its row. */
   | { status: 'duplicate'; id: number }
   /** Not for us, or not allowed; nothing was kept. */
-  | { status: 'refused'; reason: 'not_allowed' | 'not_addressed' | 'bot' | 'unsupported' };
+  | { status: 'refused'; reason: 'not_allowed' | 'not_addressed' | 'bot' | 'unsupported' }
+  /** A button of somebody else's question, pressed by a person who is let in. */
+  | { status: 'refused'; reason: 'not_yours' };
 
 /** Follows one message through its turn. Callbacks must not throw and must return at once. */
 export interface TurnObserver {

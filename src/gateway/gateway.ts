@@ -93,7 +93,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
   const press = async (message: InboundMessage): Promise<Receipt> => {
     const outcome = questions.answerByButton(message.button?.value ?? '', deps.toKey(message), message.sender.id);
-    return outcome === 'answered' ? { status: 'accepted', id: 0 } : { status: 'refused', reason: outcome === 'not_yours' ? 'not_allowed' : 'unsupported' };
+    return outcome === 'answered' ? { status: 'accepted', id: 0 } : { status: 'refused', reason: outcome === 'not_yours' ? 'not_yours' : 'unsupported' };
   };
 
   const admit = async (received: InboundMessage, observer?: TurnObserver): Promise<Receipt> => {

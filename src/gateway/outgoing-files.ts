@@ -1,5 +1,5 @@
 /**
- * Files in an answer: a line `MEDIA:/absolute/path` asks to send that file. Only files of the workspace and of the media cache go
+ * Files in an answer: a line `MEDIA:/absolute/path` asks to send that file. Only files of the workspace and of the home's cache go
  * out; a refusal stands in the text, where the person sees it. The bytes are copied when the answer is committed, so what is sent
  * is what was there, whatever becomes of the path.
  */
@@ -50,7 +50,7 @@ export function createOutgoingFiles({ home, workspace }: { home: string; workspa
     try {
       return await inWorkspace.open(path);
     } catch (thrown) {
-      const inCache = await openFiles({ home, workspace: cache, env: {} }, '').catch(() => null);
+      const inCache = await openFiles({ home, workspace: join(home, 'cache'), env: {} }, '').catch(() => null);
       if (!inCache) throw thrown;
       return await inCache.open(path).catch(() => Promise.reject(thrown instanceof Error ? thrown : new Error(String(thrown))));
     }

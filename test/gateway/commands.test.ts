@@ -331,7 +331,7 @@ describe('consent in a chat', () => {
     await bob.shouldSee('Nothing of yours waits for consent here.');
     const button = desk.core.store.outbox.list(['sent', 'waiting', 'attempting'], 5).flatMap(({ payload }) => payload.buttons?.flat() ?? [])[0]?.value ?? '';
     const press = (person: Person, value: string) => person.says('', { kind: 'button', button: { value } });
-    expect(await press(bob, button)).toEqual({ status: 'refused', reason: 'not_allowed' });
+    expect(await press(bob, button)).toEqual({ status: 'refused', reason: 'not_yours' });
     expect(await press(ann, 'approve')).toEqual({ status: 'refused', reason: 'unsupported' });
     expect(runs).toEqual([]);
     expect(await press(ann, button)).toMatchObject({ status: 'accepted' });

@@ -12,22 +12,24 @@ function openHouse() {
   mkdirSync(workspace);
   writeFileSync(join(workspace, 'a report.pdf'), 'PDF');
   writeFileSync(join(home, 'cache', 'media', 'photo.png'), 'PNG');
+  writeFileSync(join(home, 'cache', 'chart.txt'), 'CHART');
   writeFileSync(join(home, '.env'), 'TOKEN=secret');
   writeFileSync(join(home, 'state.db'), 'database');
   return { home, workspace, outgoing: createOutgoingFiles({ home, workspace }) };
 }
 
-test('files of the workspace and of the media cache go out, and their lines leave the text', async () => {
+test('files of the workspace and of the cache go out, and their lines leave the text', async () => {
   const { home, workspace, outgoing } = openHouse();
-  const answer = `Here you are.\n\nMEDIA:${join(workspace, 'a report.pdf')}\nMEDIA: "${join(home, 'cache', 'media', 'photo.png')}"\n\nAnything else?`;
+  const answer = `Here you are.\n\nMEDIA:${join(workspace, 'a report.pdf')}\nMEDIA: "${join(home, 'cache', 'media', 'photo.png')}"\nMEDIA:${join(home, 'cache', 'chart.txt')}\n\nAnything else?`;
   const { text, files } = await outgoing.take(answer);
   expect(text).toBe('Here you are.\n\nAnything else?');
   expect(files.map(({ name, mime, kind }) => ({ name, mime, kind }))).toEqual([
     { name: 'a report.pdf', mime: 'application/pdf', kind: 'file' },
     { name: 'photo.png', mime: 'image/png', kind: 'image' },
+    { name: 'chart.txt', mime: 'text/plain', kind: 'file' },
   ]);
   writeFileSync(join(workspace, 'a report.pdf'), 'changed since');
-  expect(files.map(({ path }) => readFileSync(path, 'utf8'))).toEqual(['PDF', 'PNG']);
+  expect(files.map(({ path }) => readFileSync(path, 'utf8'))).toEqual(['PDF', 'PNG', 'CHART']);
 });
 
 test.each([

@@ -72,6 +72,47 @@ describe('after a restart', () => {
     expect(context.lines.join()).toContain('passed over');
   });
 
+  test('threads and forum posts that were opened meanwhile are heard, and a thread that stood empty', async () => {
+    const { api, adapter, start, restart, hears, texts, alice } = await openScene();
+    const person = api.user('Alice');
+    const server = api.guild();
+    const forum = server.channel('forum', 15);
+    await start();
+    alice.says('<@bot> one');
+    await hears('one');
+    const empty = server.thread(api.channel(alice.channel), 'empty', person).as(person);
+    await adapter.stop();
+
+    empty.says('<@bot> two');
+    server.thread(api.channel(alice.channel), 'new', person).as(person).says('<@bot> three');
+    const post = server.thread(forum, 'a post', person).as(person);
+    post.says('<@bot> four');
+    post.says('<@bot> five');
+    server.channel('new channel').as(person).says('<@bot> six');
+    await restart();
+    for (const text of ['two', 'three', 'four', 'five', 'six']) await hears(text);
+    expect(texts().toSorted()).toEqual(['five', 'four', 'one', 'six', 'three', 'two']);
+    await restart();
+    alice.says('<@bot> seven');
+    await hears('seven');
+    expect(texts()).toHaveLength(7);
+  });
+
+  test('what stands behind a hundred messages of others is heard too', async () => {
+    const { api, adapter, start, restart, hears, alice, general, texts } = await openScene();
+    const chatter = general.as(api.user('Bob'));
+    await start(refused);
+    alice.says('<@bot> one');
+    await hears('one');
+    await adapter.stop();
+    for (let count = 0; count < 250; count += 1) chatter.says(`chatter ${count}`);
+    alice.says('<@bot> two');
+    await restart();
+    await hears('two');
+    expect(texts().at(-1)).toBe('two');
+    expect(api.callsOf('history')).toHaveLength(3);
+  });
+
   test('a new message waits for the older ones of its channel', async () => {
     const { api, adapter, start, restart, hears, texts, dm } = await openScene();
     await start();

@@ -48,7 +48,7 @@ const routes: Asked[] = [
   { path: '/api/things/7' },
   { method: 'DELETE', path: '/api/things/7' },
   { path: '/api/no-such-thing' },
-  { path: '/no-such-page' },
+  { method: 'POST', path: '/api/no-such-thing' },
   { method: 'OPTIONS', path: '/v1/chat/completions' },
 ];
 
@@ -73,6 +73,8 @@ test('without a key: /healthz and the page, and nothing else, whatever the claim
   expect(await ask(started, { path: '/healthz' })).toMatchObject({ status: 200, text: 'ok' });
   expect((await ask(started, { method: 'HEAD', path: '/healthz' })).status).toBe(200);
   expect((await ask(started, { path: '/' })).status).toBe(200);
+  // Outside of the API a path that is not there is simply not there, such as the webhook of a platform without a secret.
+  for (const path of ['/no-such-page', '/slack/events', '/webhooks/telegram/7']) expect((await ask(started, { method: 'POST', path, body: '{}' })).status, path).toBe(404);
   for (const route of routes)
     for (const headers of [{}, { 'x-hermes-session-id': 'mine' }, { 'x-forwarded-for': '127.0.0.1' }, { cookie: 'other=1' }])
       expect((await ask(started, { ...route, headers })).status, `${route.method} ${route.path} ${JSON.stringify(headers)}`).toBe(401);

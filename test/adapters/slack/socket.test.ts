@@ -335,6 +335,17 @@ describe('tokens', () => {
     expect(unhandled).toEqual([]);
   });
 
+  test('a button of somebody else\'s question is refused where only that person sees it; a stranger\'s press gets nothing', async () => {
+    const { api, start, received } = await openScene();
+    const press = (user: string) => api.pushPayload('interactive', { type: 'block_actions', user: { id: user }, team: { id: api.team }, channel: { id: general }, message: { ts: '1767100000.000001' }, actions: [{ action_id: 'a', value: 'q', action_ts: `17671000${user === bob ? '01' : '02'}.000001` }] });
+    await start(async ({ sender }) => ({ status: 'refused', reason: sender.id === bob ? 'not_yours' : 'not_allowed' }));
+    press('U0STRANGER');
+    press(bob);
+    await waitFor('the refusal', () => api.callsOf('chat.postEphemeral').length === 1);
+    expect(received).toHaveLength(2);
+    expect(api.callsOf('chat.postEphemeral')[0]?.params).toMatchObject({ channel: general, user: bob });
+  });
+
   test('a bot token that is revoked is found out by the next message', async () => {
     const { api, adapter, start, context } = await openScene();
     await start();
