@@ -24,7 +24,16 @@ const callMs = 5000;
 
 const responses = { message: 4, deferredMessage: 5, deferredUpdate: 6 };
 const onlyForYou = 1 << 6;
-const refusal = 'You cannot do this here.';
+/** Strangers learn nothing; those who are let in learn why a button did nothing. */
+const refusals: Record<RefusalReason, string> = {
+  not_allowed: 'You cannot do this here.',
+  not_addressed: 'You cannot do this here.',
+  bot: 'You cannot do this here.',
+  not_yours: 'This question is somebody else\'s to answer.',
+  unsupported: 'This question is closed.',
+};
+
+type RefusalReason = Extract<Receipt, { status: 'refused' }>['reason'];
 
 interface Thinking {
   interaction: DiscordInteraction;
@@ -53,13 +62,13 @@ export function createInteractions({ api, log }: { api: DiscordApi; log: Log }):
       .catch((error: unknown) => log.debug('a deferred answer was not taken away', { reason: toReason(error).replaceAll(token, '[token]') }));
   };
 
-  const refuse = (interaction: DiscordInteraction): Promise<void> => respond(interaction, responses.message, { content: refusal, flags: onlyForYou, allowed_mentions: { parse: [] } });
+  const refuse = (interaction: DiscordInteraction, reason: RefusalReason): Promise<void> => respond(interaction, responses.message, { content: refusals[reason], flags: onlyForYou, allowed_mentions: { parse: [] } });
 
   return {
     async answer(interaction, receive) {
       if (interaction.type === interactionTypes.button) {
         const receipt = await receive();
-        return receipt?.status === 'refused' ? refuse(interaction) : respond(interaction, responses.deferredUpdate, {});
+        return receipt?.status === 'refused' ? refuse(interaction, receipt.reason) : respond(interaction, responses.deferredUpdate, {});
       }
       let show = (): void => undefined;
       const shown = new Promise<void>((resolve) => void (show = resolve));
@@ -70,7 +79,7 @@ export function createInteractions({ api, log }: { api: DiscordApi; log: Log }):
       if (receipt === undefined || receipt.status === 'refused') {
         thinking.delete(one);
         clearTimeout(one.timer);
-        if (receipt) await refuse(interaction);
+        if (receipt) await refuse(interaction, receipt.reason);
       } else await respond(interaction, responses.deferredMessage, { flags: onlyForYou });
       show();
     },

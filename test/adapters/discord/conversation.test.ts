@@ -200,6 +200,19 @@ describe('a slash command', () => {
 describe('a button', () => {
   const buttons = [[{ label: 'Yes', value: 'v:yes' }, { label: 'No', value: 'v:no' }]];
 
+  test.each([
+    ['not_allowed', 'You cannot do this here.'],
+    ['not_yours', 'This question is somebody else\'s to answer.'],
+    ['unsupported', 'This question is closed.'],
+  ] as const)('that does nothing (%s) says so to the one who pressed it', async (reason, content) => {
+    const scene = await openScene();
+    await scene.start(async () => ({ status: 'refused', reason }));
+    await scene.adapter.send?.({ address: scene.addressOf(scene.dm), text: 'Sure?', format: 'plain', idempotencyKey: 'k', buttons: [[{ label: 'Yes', value: 'yes' }]] }, AbortSignal.timeout(5000));
+    const press = scene.dm.presses('Yes');
+    await waitFor('the refusal', () => scene.api.response(press));
+    expect(scene.api.response(press)).toMatchObject({ type: 4, data: { content, flags: 64 } });
+  });
+
   test('that is pressed is told to the gateway, then acknowledged; an edit without buttons takes them away', async () => {
     const scene = await openScene();
     const { api, start, received, dm, addressOf } = scene;
