@@ -7,7 +7,7 @@ import type { Adapter, AdapterContext, AdapterStatus, Receive } from '../../src/
 import { HermesError, toMessage } from '../../src/contract/errors.ts';
 import type { Address } from '../../src/contract/message.ts';
 import { sleep, type Backoff } from '../../src/lib/retry.ts';
-import { createDiscordApi, toReason, toStatus } from './api.ts';
+import { createDiscordApi, toReason, toSendOutcome, toStatus } from './api.ts';
 import { createIdentifyBudget, toPauseMs, type BudgetLimits } from './budget.ts';
 import type { DiscordConfig } from './config.ts';
 import { toGatewayInfo, toReady } from './event.ts';
@@ -147,7 +147,7 @@ export function createDiscordAdapter(config: DiscordSettings, context: AdapterCo
       return outcome;
     },
     edit: (messageId, part, signal) => outbound.edit(messageId, part, signal),
-    typing: (address, signal) => quietly(api.call('POST', `/channels/${toTarget(address)}/typing`, { signal })),
+    typing: (address, signal) => api.call('POST', `/channels/${toTarget(address)}/typing`, { signal }).then(() => undefined, (error: unknown) => toSendOutcome(error)),
     download: (attachment, maxBytes, signal) => api.download(attachment.ref, maxBytes, signal),
     react: (address, messageId, emoji, signal) => quietly(react(address, messageId, emoji, signal)),
   };

@@ -1,11 +1,12 @@
 /** What is shown beside messages: the status that stands for typing, and reactions. Failures cost nothing but the gesture. */
+import type { SendOutcome } from '../../src/contract/adapter.ts';
 import type { Log } from '../../src/contract/log.ts';
 import type { Address } from '../../src/contract/message.ts';
-import { toErrorCode, toReason, toRetryAfterMs, type SlackApi } from './api.ts';
+import { toErrorCode, toReason, toRetryAfterMs, toSendOutcome, type SlackApi } from './api.ts';
 
 export interface Gestures {
   /** Slack has no typing for bots; an assistant's status is shown in threads alone, and goes away with the next message there. */
-  typing(address: Address, signal: AbortSignal): Promise<void>;
+  typing(address: Address, signal: AbortSignal): Promise<SendOutcome | void>;
   /** Puts this emoji in the place of the one before; an empty one takes it away. */
   react(address: Address, messageId: string, emoji: string, signal: AbortSignal): Promise<void>;
   /** Tells somebody, and nobody else, that the button was not theirs to press. */
@@ -29,7 +30,7 @@ export function createGestures(api: SlackApi, log: Log): Gestures {
       } catch (error) {
         quietly('the status was not shown')(error);
         const code = toErrorCode(error);
-        if (code === undefined || toRetryAfterMs(error) !== undefined) return;
+        if (code === undefined || toRetryAfterMs(error) !== undefined) return toSendOutcome(error);
         if (noStatus.size >= remembered) noStatus.clear();
         noStatus.add(withoutFeature.has(code) ? '*' : chat);
       }

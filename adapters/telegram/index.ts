@@ -5,7 +5,7 @@
 import type { Adapter, AdapterContext, AdapterStatus, Receive } from '../../src/contract/adapter.ts';
 import { HermesError } from '../../src/contract/errors.ts';
 import type { InboundMessage } from '../../src/contract/message.ts';
-import { createTelegramApi, toErrorCode, toReason, toSdkSignal } from './api.ts';
+import { createTelegramApi, toErrorCode, toReason, toSdkSignal, toSendOutcome } from './api.ts';
 import type { TelegramConfig } from './config.ts';
 import { toInboundMessage, type Me } from './inbound.ts';
 import { publishMenu } from './menu.ts';
@@ -126,7 +126,7 @@ export function createTelegramAdapter(config: TelegramSettings, context: Adapter
     split: splitText,
     send: (part, signal) => sendPart(api, part, signal),
     edit: (messageId, part, signal) => editPart(api, messageId, part, signal),
-    typing: (address, signal) => quietly(api.raw.sendChatAction({ ...toChat(address), action: 'typing' }, toSdkSignal(signal))),
+    typing: (address, signal) => api.raw.sendChatAction({ ...toChat(address), action: 'typing' }, toSdkSignal(signal)).then(() => undefined, toSendOutcome),
     download: (attachment, maxBytes, signal) => api.download(attachment.ref, maxBytes, signal),
     react: (address, messageId, emoji, signal) =>
       quietly(api.raw.setMessageReaction({ chat_id: address.chat, message_id: Number(messageId), reaction: toReaction(emoji) }, toSdkSignal(signal))),

@@ -81,8 +81,8 @@ export interface Adapter {
   send?(part: OutboundPart, signal: AbortSignal): Promise<SendOutcome>;
   /** Replaces the text of a message that send() returned. "Not modified" counts as sent. */
   edit?(messageId: string, part: OutboundPart, signal: AbortSignal): Promise<SendOutcome>;
-  /** Shows that an answer is on its way; the gateway repeats it every 4 s. Failures are ignored. */
-  typing?(address: Address, signal: AbortSignal): Promise<void>;
+  /** Shows that an answer is on its way; the gateway repeats it every 4 s. Of failures only a rate limit counts: it holds for everything to that chat. */
+  typing?(address: Address, signal: AbortSignal): Promise<SendOutcome | void>;
   /** Fetches an attachment's bytes; rejects when it is larger than `maxBytes`, checked before and while reading. */
   download?(attachment: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>;
   react?(address: Address, messageId: string, emoji: string, signal: AbortSignal): Promise<void>;

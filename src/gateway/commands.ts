@@ -106,7 +106,7 @@ function controlCommands(deps: CommandDeps): Command[] {
           session ? `Session ${session.id}${session.title ? `, "${session.title}"` : ''}: ${session.turns} turns` : 'No session yet: the next message starts one.',
           turn ? `Running for ${Math.round((now() - turn.startedAt) / 1000)} s` : 'Idle',
           `${waiting} messages waiting`,
-          `Deliveries: ${counts['sent'] ?? 0} sent, ${counts['waiting'] ?? 0} waiting, ${counts['unknown'] ?? 0} unknown, ${counts['dead'] ?? 0} failed`,
+          `Deliveries: ${counts['sent'] ?? 0} sent, ${counts['resent'] ?? 0} sent again, ${counts['waiting'] ?? 0} waiting, ${counts['unknown'] ?? 0} unknown, ${counts['dead'] ?? 0} failed`,
           ...deps.health(),
         ].join('\n');
       },

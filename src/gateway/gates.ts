@@ -15,6 +15,8 @@ export interface Gates {
   limitUntil(chat: Chat, scope: 'chat' | 'bot', until: number): void;
   /** True while previews and typing to the chat are pointless: limited, or the chat is gone. */
   isShut(chat: Chat): boolean;
+  /** True for a day after noteGone(). */
+  isGone(chat: Chat): boolean;
   /** The chat was deleted or has blocked us; previews and typing leave it alone for a day. */
   noteGone(chat: Chat): void;
 }
@@ -29,6 +31,7 @@ export function createGates(now: () => number): Gates {
   const chatKey = ({ platform, chat }: Chat) => `${platform}:${chat}`;
   const bucket = (chat: Chat, scope: 'chat' | 'bot') => (scope === 'bot' ? chat.platform : chatKey(chat));
   const limitedFor = (chat: Chat) => Math.max(0, (notBefore.get(chatKey(chat)) ?? 0) - now(), (notBefore.get(chat.platform) ?? 0) - now());
+  const isGone = (chat: Chat) => (goneUntil.get(chatKey(chat)) ?? 0) > now();
   const raise = (key: string, until: number) => {
     if (notBefore.size > sweepAt) sweep(notBefore, now());
     notBefore.set(key, Math.max(notBefore.get(key) ?? 0, until));
@@ -42,7 +45,8 @@ export function createGates(now: () => number): Gates {
       return until;
     },
     limitUntil: (chat, scope, until) => raise(bucket(chat, scope), until),
-    isShut: (chat) => limitedFor(chat) > 0 || (goneUntil.get(chatKey(chat)) ?? 0) > now(),
+    isShut: (chat) => limitedFor(chat) > 0 || isGone(chat),
+    isGone,
     noteGone(chat) {
       if (goneUntil.size > sweepAt) sweep(goneUntil, now());
       goneUntil.set(chatKey(chat), now() + goneMs);

@@ -15,7 +15,8 @@ import { closeTurn } from './close-turn.ts';
 export interface Notices {
   /** Resolves after the commit. Rejects with ADDRESS_INVALID or ADAPTER_OFF. */
   send(to: Address | string, text: string, from: { kind: 'plugin' | 'command'; name: string }): Promise<void>;
-  undelivered(part: PartRow, state: 'dead' | 'unknown', error: string): Promise<void>;
+  /** `isGone`: the chat itself is out of reach; only the operator can be told. */
+  undelivered(part: PartRow, state: 'dead' | 'unknown', error: string, isGone: boolean): Promise<void>;
   /** Ends a row in which the process died while it ran alone, together with what its chat and the operator are told. */
   poison(row: InboxRow): Promise<void>;
   setHome(address: Address): Promise<void>;
@@ -56,6 +57,10 @@ export function createNotices({ store, operator, homeChats, adapterOf, kick, log
     kickAll(parts);
   };
 
+  /** Said in the chat once, so that nobody takes what did arrive for all of it. */
+  const toGap = ({ id, part, payload: { address } }: PartRow, error: string): NewPart[] =>
+    toParts(address, `(Part ${part + 1} of this answer could not be sent: ${error}.)`, { kind: 'notice', id: `gap:${id}`, sessionId: null, turnId: null }) ?? [];
+
   /** What the operator is told, unless it is about the operator's own chat: one that cannot be reached is not told so. */
   const toOperator = async (text: string, id: string, about: Address): Promise<NewPart[]> => {
     const target = operator ?? (await state.get(homeKey)) ?? homeChats[0];
@@ -69,15 +74,16 @@ export function createNotices({ store, operator, homeChats, adapterOf, kick, log
   return {
     send: (to, text, { kind, name }) => put(typeof to === 'string' ? parseAddress(to) : to, text, { kind, id: `${name}:${randomUUID()}`, sessionId: null, turnId: null }),
 
-    async undelivered(part, partState, error) {
+    async undelivered(part, partState, error, isGone) {
       const where = formatAddress(part.payload.address);
       log.error(partState === 'dead' ? 'a reply was not delivered' : 'nobody knows whether a reply was delivered', { part: part.id, to: where, error });
       if (part.origin === 'notice') return;
       const what = partState === 'dead' ? 'could not be delivered' : 'may not have been delivered';
       try {
         const parts = await toOperator(`A reply to ${where} ${what}: ${error}. \`hermes outbox list\` shows it as ${part.id}.`, `part:${part.id}`, part.payload.address);
-        await store.outbox.add(parts, now());
+        await store.outbox.add([...parts, ...(partState === 'dead' && !isGone ? toGap(part, error) : [])], now());
         kickAll(parts);
+        kick(part.payload.address.platform, part.payload.address.chat);
       } catch (thrown) {
         log.error('a notice was not kept', { error: toMessage(thrown) });
       }

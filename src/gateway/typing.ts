@@ -12,9 +12,13 @@ const ended = new Error('the turn has ended');
 export function keepTyping(adapter: Adapter | undefined, address: Address, gates: Gates): { stop(): void } {
   if (!adapter?.typing) return { stop() {} };
   let over: AbortController | undefined;
+  const call = async (signal: AbortSignal) => {
+    const outcome = await adapter.typing?.(address, signal).catch(() => undefined);
+    if (outcome?.status === 'rate_limited') gates.limit(address, outcome.scope, outcome.retryAfterMs);
+  };
   const show = () => {
     over ??= new AbortController();
-    if (!gates.isShut(address)) void adapter.typing?.(address, over.signal).catch(() => {});
+    if (!gates.isShut(address)) void call(over.signal);
     timer = setTimeout(show, everyMs);
   };
   let timer = setTimeout(show, firstMs);

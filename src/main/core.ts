@@ -124,7 +124,7 @@ export function createCore(options: CoreOptions): Core {
     now,
     random: Math.random,
     crash,
-    onTrouble: (part, state, error) => void notices.undelivered(part, state, error),
+    onTrouble: (part, state, error) => void notices.undelivered(part, state, error, gates.isGone(part.payload.address)),
     onMoved: chatMoved,
   });
 

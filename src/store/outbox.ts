@@ -80,6 +80,7 @@ export interface Outbox {
   drop(id: number, now: number): Promise<PartRow | null>;
   /** Parts that wait for a chat that now has another id. */
   migrateChat(platform: string, from: string, to: string): Promise<void>;
+  /** Parts by their state; `resent` are those sent anew because nobody knew what had become of the try before. */
   counts(): Record<string, number>;
   /** Parts that wait, are on their way or were given up; cheap, however many were sent. */
   backlog(): { waiting: number; attempting: number; dead: number };
@@ -144,7 +145,8 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
   const dropRow = sql.prepare("UPDATE outbox SET state = 'dropped', done_at = ? WHERE id = ? AND state = 'dead'");
   const moving = sql.prepare("SELECT * FROM outbox WHERE platform = ? AND chat = ? AND state IN ('waiting', 'attempting', 'preview')");
   const move = sql.prepare('UPDATE outbox SET chat = ?, payload = ? WHERE id = ?');
-  const count = sql.prepare('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+  // Sent after an attempt of which nobody knows the end: there may be two.
+  const count = sql.prepare("SELECT iif(state = 'sent' AND maybe_sent > 0, 'resent', state) AS state, count(*) AS n FROM outbox GROUP BY 1");
   const unsent = sql.prepare(
     `SELECT state, count(*) AS n FROM outbox INDEXED BY outbox_open WHERE state IN ('waiting', 'attempting') GROUP BY state
      UNION ALL SELECT 'dead', count(*) FROM outbox INDEXED BY outbox_dead WHERE state = 'dead'`,

@@ -343,6 +343,19 @@ describe('typing', () => {
     expect(scene.adapter.calls.map(({ at }) => Math.round((at - start) / 1000))).toEqual([0, 4, 8]);
   });
 
+  test('a limit that it meets holds for everything to the chat', async () => {
+    const scene = await open();
+    const adapter = { ...scene.adapter, typing: async () => ({ status: 'rate_limited', retryAfterMs: 30_000, scope: 'chat' }) as const };
+    const typing = keepTyping(adapter, chat(), scene.gates);
+    await scene.clock.advance(4500);
+    typing.stop();
+    await scene.finish('It rains.');
+    await scene.clock.advance(25_000);
+    expect(scene.adapter.texts()).toEqual([]);
+    await scene.clock.advance(10_000);
+    expect(scene.adapter.texts()).toEqual(['It rains.']);
+  });
+
   test('a turn that ends at once shows none', async () => {
     const scene = await open();
     keepTyping(scene.adapter, chat(), scene.gates).stop();

@@ -173,6 +173,22 @@ describe('faults', () => {
     desk.checkHistories();
   });
 
+  test('A11 openclaw#74321 a part that is refused for good is told in the chat, once; a chat that is gone is told nothing', async () => {
+    const desk = await openDesk();
+    const ann = desk.person('ann');
+    desk.adapter.next({ status: 'permanent', error: 'message is too long' });
+    await ann.says('hello');
+    await ann.shouldSee('(Part 1 of this answer could not be sent: message is too long.)');
+    const bob = desk.person('bob');
+    desk.adapter.next({ status: 'permanent', error: 'bot was blocked', targetGone: true });
+    await bob.says('hello');
+    await waitFor('the refusal', () => desk.core.store.outbox.counts()['dead'] === 2);
+    await ann.says('and now');
+    await ann.shouldSee('answer to');
+    expect(ann.seen()).toHaveLength(2);
+    expect(bob.seen()).toEqual([]);
+  });
+
   test('the next turn is told that the last reply did not arrive, once', async () => {
     const desk = await openDesk();
     const ann = desk.person('ann');

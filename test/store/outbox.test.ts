@@ -195,3 +195,14 @@ test('whatever happens to its parts: one in flight per chat, in order, none afte
     { numRuns: 15 },
   );
 });
+
+test('what was sent anew because a death hid the end of the try before is told apart', async () => {
+  let store = openTestStore();
+  await store.outbox.add([part('once'), part('again', { turnId: 't2' })], now);
+  await store.outbox.settle((await claim(store))?.id ?? 0, { state: 'sent', messageId: 'm1' }, now);
+  await claim(store);
+  store = store.reopen();
+  await store.outbox.recover();
+  await store.outbox.settle((await claim(store))?.id ?? 0, { state: 'sent', messageId: 'm2' }, now);
+  expect(store.outbox.counts()).toEqual({ sent: 1, resent: 1 });
+});

@@ -208,3 +208,10 @@ describe('fetching a file', () => {
     }
   });
 });
+
+test('a limit that typing meets is told, other failures are nothing', async () => {
+  const scene = await openScene();
+  scene.api.fail('sendChatAction', { retryAfter: 30 });
+  expect(await scene.adapter.typing?.(dm, soon())).toEqual({ status: 'rate_limited', retryAfterMs: 30_000, scope: 'chat' });
+  expect(await scene.adapter.typing?.(dm, soon())).toBe(undefined);
+});
