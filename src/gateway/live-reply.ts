@@ -9,7 +9,7 @@ import type { Adapter } from '../contract/adapter.ts';
 import type { Button } from '../contract/message.ts';
 import type { Log } from '../contract/log.ts';
 import { toMessage } from '../contract/errors.ts';
-import type { NewPart, Origin, Outbox, PartPayload, PartRow } from '../store/outbox.ts';
+import type { ClosedPreview, NewPart, Origin, Outbox, PartPayload, PartRow } from '../store/outbox.ts';
 import type { Gates } from './gates.ts';
 import type { OutgoingFile } from './outgoing-files.ts';
 
@@ -26,7 +26,7 @@ export interface LiveReply {
   /** No more previews, and none in flight once it resolves: the turn has ended here without an outcome. */
   drop(): Promise<void>;
   /** No more previews. Gives what commitTurn writes for the final text and the files behind it; empty text gives no parts. */
-  finish(text: string, files: OutgoingFile[]): Promise<{ parts: NewPart[]; preview: { id: number; payload: PartPayload } | null }>;
+  finish(text: string, files: OutgoingFile[]): Promise<{ parts: NewPart[]; preview: ClosedPreview | null }>;
 }
 
 export type ToolProgress = 'off' | 'new' | 'all';
@@ -69,6 +69,8 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
   let growing = '';
   let doing: string[] = [];
   let shown = '';
+  /** When the message was last sent or edited: its final text keeps the distance too. */
+  let shownAt = -Infinity;
   /** The first message may or may not be there: a second try could make a second one. */
   let isLost = false;
   let timer: NodeJS.Timeout | null = null;
@@ -117,6 +119,7 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
     const outcome = row.messageId && adapter.edit ? await adapter.edit(row.messageId, outbound, signal) : await adapter.send?.(outbound, signal);
     if (outcome?.status === 'sent') {
       shown = text;
+      shownAt = now();
       if (!row.messageId) {
         row = { ...row, messageId: outcome.messageId };
         await outbox.previewSent(row.id, outcome.messageId);
@@ -137,7 +140,8 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
     const texts = text.trim() === '' ? [] : split(text);
     const taken = row;
     const [first] = texts;
-    const preview = taken && first !== undefined ? { id: taken.id, payload: { ...payload(first, taken.part), ...(first === shown ? { isShown: true as const } : {}) } } : null;
+    const isShown = first === shown;
+    const preview = taken && first !== undefined ? { id: taken.id, payload: { ...payload(first, taken.part), ...(isShown ? { isShown: true as const } : {}) }, notBefore: isShown ? 0 : Math.max(0, shownAt + editGap) } : null;
     const parts = texts.slice(preview ? 1 : 0).map((each): NewPart => {
       const part = nextPart++;
       return { origin, part, payload: payload(each, part) };
@@ -174,7 +178,7 @@ export function createLiveReply(options: LiveReplyOptions): LiveReply {
       return enqueue(async () => {
         const { parts, preview } = settle(text);
         // Asked for in one tick, so both are written in one transaction.
-        await Promise.all([preview && outbox.closePreview(preview.id, preview.payload), parts.length > 0 && outbox.add(parts, now())]);
+        await Promise.all([preview && outbox.closePreview(preview.id, preview.payload, preview.notBefore), parts.length > 0 && outbox.add(parts, now())]);
         // A preview without a final text stays as it is for the next segment to use.
         if (preview) row = null;
         growing = '';

@@ -7,7 +7,7 @@ import type { AssistantEntry, ToolEntry } from '../contract/transcript.ts';
 import type { Usage } from '../contract/model.ts';
 import type { StoreDatabase } from './database.ts';
 import type { InboxEnd } from './inbox.ts';
-import { createPartInsert, type NewPart, type PartPayload } from './outbox.ts';
+import { createPartInsert, type ClosedPreview, type NewPart } from './outbox.ts';
 import { createSearchIndex } from './search-index.ts';
 import { toRaw } from './transcript.ts';
 
@@ -27,7 +27,7 @@ export interface TurnEnd {
   entry: AssistantEntry | null;
   parts: NewPart[];
   /** The streamed preview that becomes the first part of the answer. */
-  preview: { id: number; payload: PartPayload } | null;
+  preview: ClosedPreview | null;
   inboxIds: number[];
   inboxState: InboxEnd;
   now: number;
@@ -66,7 +66,7 @@ export function createCommitTurn(db: StoreDatabase): CommitTurn {
        cached_tokens = cached_tokens + @cached, last_active_at = @now WHERE id = @sessionId`,
   );
   const endRow = sql.prepare('UPDATE inbox SET state = ?, turn_id = ?, finished_at = ? WHERE id = ?');
-  const closePreview = sql.prepare("UPDATE outbox SET state = 'waiting', payload = ?, next_try_at = 0 WHERE id = ? AND state = 'preview'");
+  const closePreview = sql.prepare("UPDATE outbox SET state = 'waiting', payload = ?, next_try_at = ? WHERE id = ? AND state = 'preview'");
   // What was shown of an answer that was stopped stays, but nothing follows it.
   const leavePreview = sql.prepare("UPDATE outbox SET state = 'dropped', done_at = ? WHERE origin = 'turn' AND origin_id = ? AND state = 'preview'");
 
@@ -81,7 +81,7 @@ export function createCommitTurn(db: StoreDatabase): CommitTurn {
         if (finishTool.run({ text, turnId, toolCallId }).changes === 0) addEntry.run(toRaw(sessionId, { role: 'tool', turnId, toolCallId, name, text }, now));
       if (end.entry) addEntry.run(toRaw(sessionId, end.entry, now));
       count.run({ sessionId, now, ...tokens });
-      if (end.preview) closePreview.run(JSON.stringify(end.preview.payload), end.preview.id);
+      if (end.preview) closePreview.run(JSON.stringify(end.preview.payload), end.preview.notBefore, end.preview.id);
       leavePreview.run(now, turnId);
       for (const part of end.parts) insertPart(part, 'waiting', now);
       for (const id of end.inboxIds) endRow.run(end.inboxState, turnId, now, id);

@@ -55,6 +55,13 @@ export type Settlement =
   | { state: 'waiting'; nextTryAt: number; error: string; limited?: 'chat' | 'bot'; isLost?: boolean; forgetMessage?: boolean }
   | { state: 'unknown' | 'dead'; error: string };
 
+/** A preview with its final text. `notBefore`: ms since the epoch; the platform was called for it a moment ago. */
+export interface ClosedPreview {
+  id: number;
+  payload: PartPayload;
+  notBefore: number;
+}
+
 export interface Outbox {
   add(parts: NewPart[], now: number): Promise<void>;
   /** The oldest part of the chat that still has to go out, if its time has come; earlier ones hold later ones back. One caller per chat. */
@@ -66,7 +73,7 @@ export interface Outbox {
   openPreview(part: NewPart, now: number): Promise<PartRow>;
   previewSent(id: number, messageId: string): Promise<void>;
   /** The streamed part gets its final text and is delivered like any other, as an edit where a message stands. */
-  closePreview(id: number, payload: PartPayload): Promise<void>;
+  closePreview(id: number, payload: PartPayload, notBefore?: number): Promise<void>;
   ofOrigin(kind: Origin['kind'], id: string): PartRow[];
   /** Chats with parts to deliver, and until when the platform has limited the chat or the whole bot; for the start. */
   openChats(now: number): { platform: string; chat: string; limitedUntil: number | null; botLimitedUntil: number | null }[];
@@ -129,7 +136,7 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
   // From here until its message is known a preview may have been shown by a process that died.
   const mayBeShown = sql.prepare("UPDATE outbox SET maybe_sent = 1 WHERE id = ? AND message_id IS NULL");
   const setMessage = sql.prepare("UPDATE outbox SET message_id = ?, attempts = 1, maybe_sent = 0 WHERE id = ?");
-  const finalise = sql.prepare("UPDATE outbox SET state = 'waiting', payload = ?, next_try_at = 0 WHERE id = ?");
+  const finalise = sql.prepare("UPDATE outbox SET state = 'waiting', payload = ?, next_try_at = ? WHERE id = ?");
   const open = sql.prepare(
     `SELECT platform, chat, max(iif(limited = 1 AND next_try_at > @now, next_try_at, NULL)) AS limitedUntil,
             max(iif(limited = 2 AND next_try_at > @now, next_try_at, NULL)) AS botLimitedUntil FROM outbox
@@ -195,7 +202,7 @@ export function createOutbox(db: StoreDatabase, process: string): Outbox {
         return find(id);
       }),
     previewSent: (id, messageId) => write(() => void setMessage.run(messageId, id)),
-    closePreview: (id, payload) => write(() => void finalise.run(JSON.stringify(payload), id)),
+    closePreview: (id, payload, notBefore = 0) => write(() => void finalise.run(JSON.stringify(payload), notBefore, id)),
     ofOrigin: (kind, id) => (ofOrigin.all(kind, id) as Raw[]).map(toPart),
     openChats: (now) => (isDeliverer ? open.all({ now }) : []) as ReturnType<Outbox['openChats']>,
     recover: async () => {

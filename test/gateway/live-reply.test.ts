@@ -69,10 +69,10 @@ async function open({ isGroup = false, isStreaming = true, toolProgress = 'off',
     reply: first.reply,
     async finish(text) {
       const { parts, preview } = await scene.reply.finish(text, []);
-      await Promise.all([preview && scene.store.outbox.closePreview(preview.id, preview.payload), scene.store.outbox.add(parts, clock.now())]);
+      await Promise.all([preview && scene.store.outbox.closePreview(preview.id, preview.payload, preview.notBefore), scene.store.outbox.add(parts, clock.now())]);
       first.delivery.kick('test', 'c1');
       delivery.kick('test', 'c1');
-      await clock.advance(0);
+      await clock.advance(3500);
     },
     async restart() {
       await scene.reply.drop();
@@ -364,6 +364,18 @@ describe('typing', () => {
   });
 });
 
+test('the final text keeps the distance from the last preview as well, in a group a longer one; one that stands there already waits for nothing', async () => {
+  for (const [isGroup, gap] of [[false, 1200], [true, 3500]] as const) {
+    const scene = await open({ isGroup });
+    scene.reply.text(words);
+    await scene.clock.advance(600, 50);
+    await scene.finish(`${words}The end.`);
+    const [shown, final] = scene.adapter.calls.map(({ at }) => at);
+    expect(scene.adapter.calls).toHaveLength(2);
+    expect((final ?? 0) - (shown ?? 0)).toBeGreaterThanOrEqual(gap);
+  }
+});
+
 describe('progress', () => {
   const three = async (scene: Scene) => {
     for (const line of ['`search`', '`search`', '`read`']) scene.reply.progress(line);
@@ -391,7 +403,7 @@ describe('progress', () => {
     expect(scene.adapter.texts()).toEqual([words]);
     await scene.reply.segment(words.trim());
     scene.reply.progress('`write`');
-    await scene.clock.advance(1500);
+    await scene.clock.advance(4000);
     expect(scene.adapter.texts()).toEqual([words.trim(), '`write`']);
     await scene.finish('Done.');
     expect(scene.adapter.texts()).toEqual([words.trim(), 'Done.']);

@@ -115,7 +115,7 @@ describe('the end of a turn', () => {
       await begin(store, session, turnId, 'hi');
       const preview = await store.outbox.openPreview(part('Hel', { turnId }), now);
       await store.outbox.previewSent(preview.id, `m-${turnId}`);
-      const taken = turnId === 't1' ? { id: preview.id, payload: { ...preview.payload, text: 'Hello.' } } : null;
+      const taken = turnId === 't1' ? { id: preview.id, payload: { ...preview.payload, text: 'Hello.' }, notBefore: 0 } : null;
       await store.commitTurn(end(session, turnId, 'Hello.', { preview: taken }));
     }
     expect(['t1', 't2'].flatMap((turnId) => store.outbox.ofOrigin('turn', turnId)).map(({ state, payload }) => [state, payload.text])).toEqual([['waiting', 'Hello.'], ['dropped', 'Hel']]);
