@@ -51,7 +51,7 @@ export async function runTurn(input: TurnInput): Promise<TurnResult> {
     if (!input.resume) {
       turn.context = await gatherContext(turn);
       // What hooks did must not be done twice. Without them a death before the commit loses nothing: the model is asked meanwhile.
-      await begin(turn, input.hooks.has('pre_llm_call'));
+      await begin(turn, input.hooks.has('pre_llm_call') || (input.isFirstTurn && input.hooks.has('on_session_start')));
     }
     turn.images = await loadImages(input);
     end = await runSteps(turn, createAskModel(turn));
